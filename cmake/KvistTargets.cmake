@@ -1,0 +1,42 @@
+# How every kvist library, program and test is built: one place for warnings, sanitizers and labels.
+
+add_library(kvist_build_flags INTERFACE)
+target_include_directories(kvist_build_flags INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_options(kvist_build_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Werror)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(kvist_build_flags INTERFACE -Wthread-safety -Wthread-safety-beta)
+endif()
+
+# The sanitizers cover generated code too, so they are set for the directory and not for our targets alone.
+if(KVIST_SANITIZE)
+  add_compile_options(-fsanitize=${KVIST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1)
+  add_link_options(-fsanitize=${KVIST_SANITIZE})
+endif()
+
+# kvist_library(NAME SRCS a.cc... DEPS x...)
+function(kvist_library name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SRCS})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE kvist_build_flags)
+  target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
+endfunction()
+
+# kvist_executable(NAME SRCS a.cc... DEPS x...)
+function(kvist_executable name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} kvist_build_flags)
+endfunction()
+
+# kvist_test(NAME SRCS a.cc... DEPS x... [TIMEOUT seconds] [LABELS l...])
+# A GoogleTest program, run as one ctest entry.
+function(kvist_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  kvist_executable(${name} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
