@@ -9,10 +9,11 @@ namespace kvist::blackbox {
 Client::Client(int port) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // the server is on this machine
   // A connection of its own, and a quick return to a server that was restarted.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // also how long one attempt may take
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
   channel = grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials(),
                                       arguments);
@@ -44,6 +45,7 @@ std::string Describe(const google::protobuf::Message& message) {
   printer.SetTruncateStringFieldLongerThan(60);
   std::string text;
   printer.PrintToString(message, &text);
+  while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
 }
 

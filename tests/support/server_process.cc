@@ -174,19 +174,23 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const Server
 absl::Status ServerProcess::WaitUntilReady() {
   const auto deadline = std::chrono::steady_clock::now() + kReadyTimeout;
   const Client client(port_);
+  std::string last = "nothing";
   while (std::chrono::steady_clock::now() < deadline) {
     etcdserverpb::RangeRequest request;
     request.set_key("kvist-test-ready");
     etcdserverpb::RangeResponse response;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
-    if (client.kv->Range(&context, request, &response).ok() && Running()) return absl::OkStatus();
+    context.set_wait_for_ready(true);  // only a call that waits moves the connection on
+    const grpc::Status answer = client.kv->Range(&context, request, &response);
+    if (answer.ok() && Running()) return absl::OkStatus();
+    last = Describe(answer);
     if (!Running()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const std::string log = Log();
   return absl::UnavailableError(absl::StrCat(
-      Running() ? "the server does not answer" : absl::StrCat("the server ended with code ", exit_.code),
+      Running() ? "the server does not answer but " + last : absl::StrCat("the server ended with code ", exit_.code),
       "; the end of its log:\n", log.substr(log.size() > 4000 ? log.size() - 4000 : 0)));
 }
 

@@ -16,16 +16,16 @@ namespace kvist::blackbox {
 
 struct ServerOptions {
   // The program, and how its flags look.
-  std::string binary;
+  std::string binary{};
   bool is_etcd = false;
-  std::string data_dir;
+  std::string data_dir{};
   // 0: any free one.
   int port = 0;
   // False: do not wait for the disk. For tests that are not about durability.
   bool sync = true;
-  std::vector<std::string> extra_flags;
+  std::vector<std::string> extra_flags{};
   // The output goes here, appended; by default beside the data directory, as <data_dir>.log.
-  std::string log_file;
+  std::string log_file{};
 };
 
 // How a process ended: with an exit code, or by a signal.
