@@ -199,23 +199,24 @@ void WatchBook::Settle(const Progress& progress, Reply* reply) {
   }
 }
 
-// Watches that started below the compacted revision are told so, and end.
+// A watch that started below the compacted revision is told so, and sends nothing more. Its id stays taken,
+// and no progress is told on the stream, until the client cancels it too, as etcd's client library does.
 void WatchBook::CollectCanceled(Stream* stream, const std::string& where, Reply* reply) {
-  for (auto it = stream->watches.begin(); it != stream->watches.end();) {
-    const auto& [id, watch] = *it;
-    if (!watch.below_compaction && !watch.canceled) {
-      ++it;
+  std::vector<std::int64_t> ended;
+  for (auto& [id, watch] : stream->watches) {
+    if (watch.canceled && !watch.below_compaction) {
+      reply->faults.push_back("canceled without being asked: " + Describe(*watch.canceled));
+    }
+    if (!watch.below_compaction) continue;
+    ended.push_back(id);
+    if (!Await(stream, kPatience, reply, [&] { return watch.canceled.has_value(); })) {
+      reply->faults.push_back(absl::StrCat(where, id, " starts in what is compacted, and was not canceled"));
       continue;
     }
-    if (!watch.below_compaction) {
-      reply->faults.push_back("canceled without being asked: " + Describe(*watch.canceled));
-    } else if (!Await(stream, kPatience, reply, [&] { return watch.canceled.has_value(); })) {
-      reply->faults.push_back(absl::StrCat(where, id, " starts in what is compacted, and was not canceled"));
-    } else {
-      reply->Add(absl::StrCat(where, id, " canceled"), *watch.canceled);
-    }
-    it = stream->watches.erase(it);
+    reply->Add(absl::StrCat(where, id, " ended by compaction"), *watch.canceled);
+    watch.canceled.reset();
   }
+  for (const std::int64_t id : ended) Cancel(stream, id, reply);
 }
 
 // Waits until the server itself has no watch of the stream left to catch up: with no events to come, only
