@@ -34,8 +34,9 @@ struct ExitStatus {
   int signal = 0;
 };
 
-// The path of the kvist to test: KVIST_BIN, which ctest sets. Ends the program when there is none.
-std::string KvistBinary();
+// The server to test: KVIST_BIN, which ctest sets. Ends the program when there is none. It may name an etcd,
+// too, to see what a test says of that.
+ServerOptions ServerUnderTest();
 
 // The real etcd to compare with: KVIST_ORACLE, else build/tools/etcd in the source tree, else Debian's.
 // Empty when there is none.
