@@ -65,6 +65,7 @@ std::string Chronicle::Learn(std::int64_t first, const std::vector<Moment>& mome
   if (last < last_revision()) {
     return absl::StrCat("history ends at ", last, ", but revision ", last_revision(), " had been seen");
   }
+  if (first > last_revision() + 1) return absl::StrCat("nothing is known of what led to revision ", first);
   for (std::int64_t revision = first; revision <= last; ++revision) {
     const Moment& moment = moments[static_cast<std::size_t>(revision - first)];
     if (revision <= last_revision()) {

@@ -107,6 +107,7 @@ std::vector<mvccpb::Event> CrashTest::WriteUntilKilled(int round) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kWriters; ++i) {
     writers.push_back(std::make_unique<Writer>(absl::StrCat("r", round, "w", i), options_.port,
+                                               chronicle_.last_revision(),
                                                static_cast<std::uint64_t>(random_.Below(1 << 30))));
     threads.emplace_back([writer = writers.back().get()] { writer->Run(); });
   }

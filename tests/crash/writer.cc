@@ -7,7 +7,7 @@ namespace {
 
 // Rare enough that much history is left to look at, often enough to be hit by the kill now and then.
 constexpr int kCompactOnceIn = 400;
-constexpr std::int64_t kRevisionsKept = 300;
+constexpr std::int64_t kRevisionsKept = 300;  // at most
 
 }  // namespace
 
@@ -63,7 +63,7 @@ grpc::Status Writer::Send(const Attempt& attempt, std::int64_t* revision) const 
 grpc::Status Writer::Compact() {
   Call call;
   etcdserverpb::CompactionRequest request;
-  request.set_revision(last_revision_ - kRevisionsKept);
+  request.set_revision(known_ - random_.Below(kRevisionsKept));
   request.set_physical(random_.Percent(30));
   compactions_.push_back(request.revision());
   etcdserverpb::CompactionResponse response;
@@ -77,7 +77,7 @@ grpc::Status Writer::Compact() {
 void Writer::Run() {
   while (true) {
     grpc::Status status;
-    if (last_revision_ > kRevisionsKept && random_.Below(kCompactOnceIn) == 0) {
+    if (known_ > kRevisionsKept && random_.Below(kCompactOnceIn) == 0) {
       status = Compact();
     } else {
       attempts_.push_back(NextAttempt());

@@ -19,8 +19,9 @@ inline constexpr int kKeysOfAGroup = 5;
 // Used by one thread.
 class Writer {
  public:
-  // `name` is different for each writer of a test.
-  Writer(std::string name, int port, std::uint64_t seed) : name_(std::move(name)), client_(port), random_(seed) {}
+  // `name` is different for each writer of a test. `known` is a revision all before which may be compacted.
+  Writer(std::string name, int port, std::int64_t known, std::uint64_t seed)
+      : name_(std::move(name)), client_(port), known_(known), random_(seed) {}
 
   // Writes until a call fails, which the last attempt is then left without a revision for.
   void Run();
@@ -40,6 +41,7 @@ class Writer {
 
   const std::string name_;
   const Client client_;
+  const std::int64_t known_;
   Random random_;
   std::vector<Attempt> attempts_;
   std::vector<std::string> own_keys_;  // put by this writer alone, and not deleted yet
