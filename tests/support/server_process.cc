@@ -229,10 +229,10 @@ ExitStatus ServerProcess::Terminate() {
 
 std::string ServerProcess::Log() const { return ReadFile(log_file_); }
 
-std::int64_t ServerProcess::ResidentBytes() const {
+std::int64_t ServerProcess::StatusBytes(const std::string& field) const {
   std::ifstream status(absl::StrCat("/proc/", pid_, "/status"));
   for (std::string line; std::getline(status, line);) {
-    if (absl::StartsWith(line, "VmRSS:")) return std::atoll(line.c_str() + 6) * 1024;
+    if (absl::StartsWith(line, field)) return std::atoll(line.c_str() + field.size()) * 1024;
   }
   return 0;
 }

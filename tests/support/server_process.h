@@ -75,12 +75,15 @@ class ServerProcess {
   // All that it printed so far, and what earlier servers with the same log file did.
   [[nodiscard]] std::string Log() const;
   // Bytes of memory the process holds now (VmRSS).
-  [[nodiscard]] std::int64_t ResidentBytes() const;
+  [[nodiscard]] std::int64_t ResidentBytes() const { return StatusBytes("VmRSS:"); }
+  // Those of them that are its own, and not pages of mapped files (RssAnon).
+  [[nodiscard]] std::int64_t OwnBytes() const { return StatusBytes("RssAnon:"); }
 
  private:
   ServerProcess(pid_t pid, int port, std::string log_file)
       : pid_(pid), port_(port), log_file_(std::move(log_file)) {}
   absl::Status WaitUntilReady();
+  [[nodiscard]] std::int64_t StatusBytes(const std::string& field) const;
   bool Reap(int wait_flags);
 
   pid_t pid_;
