@@ -54,10 +54,6 @@ class Write {
   // Valid in Done: `result` holds the alternative of `request` if `status` is ok.
   absl::Status status;
   Result result;
-
- private:
-  friend class WriteQueue;
-  Write* next_ = nullptr;
 };
 
 // Who may do the work of a batch.
@@ -111,7 +107,8 @@ class Engine {
 
   // Blocking writes for callers that may wait. Not to be called from OnCommit or Done.
   absl::StatusOr<PutResult> Put(const PutRequest& request, std::string_view actor = {});
-  absl::StatusOr<DeleteRangeResult> DeleteRange(const DeleteRangeRequest& request, std::string_view actor = {});
+  absl::StatusOr<DeleteRangeResult> DeleteRange(const DeleteRangeRequest& request,
+                                                std::string_view actor = {});
   absl::StatusOr<TxnResult> Txn(const TxnRequest& request, std::string_view actor = {});
   absl::StatusOr<CompactResult> Compact(const CompactRequest& request);
 };

@@ -7,12 +7,12 @@
 
 namespace kvist::kv {
 
-absl::Status CompactedError();      // OUT_OF_RANGE  mvcc: required revision has been compacted
-absl::Status FutureRevisionError(); // OUT_OF_RANGE  mvcc: required revision is a future revision
-absl::Status LeaseNotFoundError();  // NOT_FOUND  requested lease not found
-absl::Status KeyNotFoundError();    // INVALID_ARGUMENT  key not found
-absl::Status NoSpaceError();        // RESOURCE_EXHAUSTED  mvcc: database space exceeded
-absl::Status StoppedError();        // UNAVAILABLE  server stopped
+absl::Status CompactedError();       // OUT_OF_RANGE  mvcc: required revision has been compacted
+absl::Status FutureRevisionError();  // OUT_OF_RANGE  mvcc: required revision is a future revision
+absl::Status LeaseNotFoundError();   // NOT_FOUND  requested lease not found
+absl::Status KeyNotFoundError();     // INVALID_ARGUMENT  key not found
+absl::Status NoSpaceError();         // RESOURCE_EXHAUSTED  mvcc: database space exceeded
+absl::Status StoppedError();         // UNAVAILABLE  server stopped
 
 [[nodiscard]] bool IsCompacted(const absl::Status& status);
 

@@ -29,11 +29,14 @@ struct KeyValueView {
 // Decodes bytes that EncodeKeyValue wrote. False if they are anything else.
 [[nodiscard]] bool DecodeKeyValue(std::string_view bytes, KeyValueView* out);
 
+// Decodes the key alone.
+[[nodiscard]] bool DecodeKey(std::string_view bytes, std::string_view* key);
+
 // Appends the wire bytes of `kv` to `*out`. Fields of value zero are left out, as proto3 has it.
 void AppendKeyValue(const KeyValueView& kv, std::string* out);
 
-// An upper bound of what AppendKeyValue appends.
-[[nodiscard]] std::size_t KeyValueSizeBound(std::size_t key_bytes, std::size_t value_bytes);
+// How many bytes AppendKeyValue appends.
+[[nodiscard]] std::size_t KeyValueSize(const KeyValueView& kv);
 
 // Appends `bytes` as a length-delimited field (wire type 2) with number `field`, which is below 16.
 void AppendField(int field, std::string_view bytes, std::string* out);

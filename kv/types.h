@@ -32,8 +32,8 @@ enum class SortOrder { kNone = 0, kAscend = 1, kDescend = 2 };
 enum class SortTarget { kKey = 0, kVersion = 1, kCreate = 2, kMod = 3, kValue = 4 };
 
 struct RangeRequest {
-  std::string_view key;
-  std::string_view range_end;
+  std::string_view key = {};
+  std::string_view range_end = {};
   std::int64_t limit = 0;  // <= 0: no limit
   Revision revision = 0;   // 0, or negative outside a Txn: the current one
   SortOrder sort_order = SortOrder::kNone;
@@ -58,8 +58,8 @@ struct RangeResult {
 };
 
 struct PutRequest {
-  std::string_view key;
-  std::string_view value;
+  std::string_view key = {};
+  std::string_view value = {};
   LeaseId lease = 0;
   bool prev_kv = false;
   bool ignore_value = false;  // keep the value the key has; `value` must be empty
@@ -73,8 +73,8 @@ struct PutResult {
 };
 
 struct DeleteRangeRequest {
-  std::string_view key;
-  std::string_view range_end;
+  std::string_view key = {};
+  std::string_view range_end = {};
   bool prev_kv = false;
 };
 
@@ -92,10 +92,10 @@ enum class CompareTarget { kVersion = 0, kCreate = 1, kMod = 2, kValue = 3, kLea
 struct Compare {
   CompareResult result = CompareResult::kEqual;
   CompareTarget target = CompareTarget::kVersion;
-  std::string_view key;
-  std::string_view range_end;
-  std::int64_t number = 0;  // what version, revision or lease is compared with
-  std::string_view value;   // what a value is compared with
+  std::string_view key = {};
+  std::string_view range_end = {};
+  std::int64_t number = 0;      // what version, revision or lease is compared with
+  std::string_view value = {};  // what a value is compared with
 };
 
 struct Op;
@@ -139,7 +139,7 @@ struct LogRecord {
   bool tombstone = false;          // a deletion: `key_value` then has only key and mod_revision
   std::int64_t commit_unix_nanos = 0;
   std::uint32_t actor = 0;     // see Engine::ActorName
-  std::string_view key;        // views into the record
+  std::string_view key = {};   // views into the record
   std::string_view key_value;  // wire bytes of mvccpb.KeyValue
 };
 
