@@ -34,6 +34,8 @@ absl::Status MalformedMessageError() {
       "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data");
 }
 
+absl::Status MissingMessageError() { return absl::InternalError("grpc: the call has no request message"); }
+
 absl::Status MessageTooLargeError(std::size_t size, std::size_t max) {
   return Error(absl::StatusCode::kResourceExhausted, "grpc: received message larger than max (" +
                                                          std::to_string(size) + " vs. " +

@@ -27,6 +27,9 @@ absl::Status ServerStoppedError();
 absl::Status MalformedRequestError();  // of a unary call
 absl::Status MalformedMessageError();  // of a stream
 
+// INTERNAL  The client ended a call that takes one message without sending it.
+absl::Status MissingMessageError();
+
 // RESOURCE_EXHAUSTED  grpc: received message larger than max (`size` vs. `max`)
 absl::Status MessageTooLargeError(std::size_t size, std::size_t max);
 

@@ -43,9 +43,7 @@ void RangeStreamHandler::OnMessage(std::string_view message) {
   SendChunk();
 }
 
-void RangeStreamHandler::OnHalfClose() {
-  call_->Finish(absl::InternalError("grpc: the request is missing"));
-}
+void RangeStreamHandler::OnHalfClose() { call_->Finish(MissingMessageError()); }
 
 void RangeStreamHandler::SendChunk() {
   ReplyBuffer* reply = call_->reply();

@@ -19,9 +19,11 @@ namespace kvist::etcdv3 {
 // for, or else was current at the first chunk; if compaction passes it the call ends with that error.
 class RangeStreamHandler final : public StreamHandler {
  public:
-  // `call` and `engine` are borrowed.
+  // `call` and `engine` are borrowed. Begins to read.
   RangeStreamHandler(StreamCall* call, kv::Engine* engine, const Identity& identity, std::size_t chunk_bytes)
-      : call_(call), engine_(engine), identity_(identity), chunk_bytes_(chunk_bytes) {}
+      : call_(call), engine_(engine), identity_(identity), chunk_bytes_(chunk_bytes) {
+    call_->Read();
+  }
 
   void OnMessage(std::string_view message) override;
   void OnHalfClose() override;
