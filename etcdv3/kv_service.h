@@ -28,7 +28,7 @@ struct KvServiceOptions {
 };
 
 // Threads: every method may be called from any thread at any time.
-class KvService : private UnaryCall::WriteHandler {
+class KvService final : private UnaryCall::WriteHandler {
  public:
   // `engine` is borrowed.
   KvService(kv::Engine* engine, const KvServiceOptions& options) : engine_(engine), options_(options) {}

@@ -33,7 +33,7 @@ struct StatusServiceOptions {
 };
 
 // Threads: every method may be called from any thread at any time.
-class StatusService {
+class StatusService final {
  public:
   // `engine` is borrowed.
   StatusService(kv::Engine* engine, StatusServiceOptions options)

@@ -43,6 +43,7 @@ class UnaryCall : public kv::Write {
   // The call may be finished, and gone, when this returns.
   void Submit(kv::Engine* engine, kv::Lead lead, WriteHandler* handler) {
     handler_ = handler;
+    actor = ActorName();
     engine->Submit(this, lead);
   }
 
@@ -52,6 +53,8 @@ class UnaryCall : public kv::Write {
  protected:
   // Has Written called on the call's thread, now or later.
   virtual void ScheduleWritten() = 0;
+  // Who calls, for the record of what was written; valid until Finish.
+  virtual std::string_view ActorName() = 0;
   void Written() { handler_->OnWritten(this); }
 
   void set_message(std::string_view message) { message_ = message; }

@@ -6,6 +6,7 @@ namespace kvist::etcdv3 {
 namespace {
 
 constexpr int kGroupDepthMax = 100;
+constexpr std::size_t kTagBytesMax = 5;
 
 char* WriteTag(int number, WireType type, char* out) {
   *out = static_cast<char>((number << 3) | static_cast<int>(type));
@@ -35,11 +36,12 @@ bool WireReader::ReadVarint(std::uint64_t* value) {
 }
 
 bool WireReader::ReadTag(int* number, WireType* type) {
-  std::uint64_t tag = 0;
-  if (!ReadVarint(&tag)) return false;
-  const std::uint64_t field = tag >> 3;
-  if (field == 0 || field > 0x1fffffff || (tag & 7) > 5) return Fail();
-  *number = static_cast<int>(field);
+  const std::size_t before = rest_.size();
+  std::uint64_t varint = 0;
+  if (!ReadVarint(&varint) || before - rest_.size() > kTagBytesMax) return Fail();
+  const auto tag = static_cast<std::uint32_t>(varint);  // protobuf's parser drops what is above, too
+  if (tag >> 3 == 0 || (tag & 7) > 5) return Fail();
+  *number = static_cast<int>(tag >> 3);
   *type = static_cast<WireType>(tag & 7);
   return true;
 }
