@@ -17,8 +17,8 @@ import (
 // Real data: the package database of the Debian machine this runs on, a key for each package.
 //
 // TestDpkg loads it. After a restart of the server, TestDpkgAfterRestart, asked for with
-// KVIST_DPKG_PHASE=verify, finds everything again, if nobody has
-// written to the store or installed a package in between.
+// KVIST_DPKG_PHASE=verify, finds everything again, if nobody has written to the store or installed a
+// package in between.
 
 const (
 	dpkgFile   = "/var/lib/dpkg/status"
@@ -186,7 +186,9 @@ func TestDpkg(t *testing.T) {
 }
 
 // checkSecondLoad wants every put of the second load exactly once and in order, with the pair before it.
-func checkSecondLoad(t *testing.T, events []*clientv3.Event, packages, changed []paragraph, first, second int64) {
+func checkSecondLoad(
+	t *testing.T, events []*clientv3.Event, packages, changed []paragraph, first, second int64,
+) {
 	t.Helper()
 	var now, before []*mvccpb.KeyValue
 	for _, event := range events {
@@ -205,8 +207,8 @@ func checkCompacted(s *session, changed []paragraph, first, second int64) {
 	wantCompacted(s.t, "reading the first load after compaction", err)
 	compareLoaded(s.t, "after compaction", getPackages(s).Kvs, changed, first, second)
 	compareLoaded(s.t, "after compaction, page by page", getPages(s, len(changed)), changed, first, second)
-	compareLoaded(s.t, "at the compacted revision", getPackages(s, clientv3.WithRev(second+n)).Kvs, changed, first,
-		second)
+	atCompacted := getPackages(s, clientv3.WithRev(second+n))
+	compareLoaded(s.t, "at the compacted revision", atCompacted.Kvs, changed, first, second)
 }
 
 func TestDpkgAfterRestart(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package clients runs the Go client library against a server that is up already, whose address KVIST_ENDPOINT
-// gives (default 127.0.0.1:2379). It passes on a real etcd as on kvist.
+// Package clients runs the Go client library against a server that is up already, whose address
+// KVIST_ENDPOINT gives (default 127.0.0.1:2379). It passes on a real etcd as on kvist.
 //
-// Revisions are asserted exactly, and compaction is of the whole store, so the tests run one after another and
-// nobody else may write meanwhile. Every test has a key prefix of its own.
+// Revisions are asserted exactly, and compaction is of the whole store, so the tests run one after another
+// and nobody else may write meanwhile. Every test has a key prefix of its own.
 package clients
 
 import (

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// fillSortable puts five keys whose orders by key, version, creation, change and value all differ, and returns
-// the revision before the first.
+// fillSortable puts five keys whose orders by key, version, creation, change and value all differ, and
+// returns the revision before the first.
 func fillSortable(s *session) int64 {
 	before := s.revision()
 	for _, step := range strings.Fields("d=x a=x e=x b=v2 c=x c=x c=x c=v5 e=x e=x e=x e=v1 a=x a=v4 d=v3") {

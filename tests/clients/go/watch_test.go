@@ -185,9 +185,10 @@ func TestWatchAcrossCompaction(t *testing.T) {
 	}
 
 	resumed := s.watch(clientv3.WithRev(last.CompactRevision), clientv3.WithPrevKV())
-	resumed.expect("from the compact revision on", deletionOf("a", gone), putOf(pair{"a", "three", a3, a3, 1, 0}))
+	three := pair{"a", "three", a3, a3, 1, 0}
+	resumed.expect("from the compact revision on", deletionOf("a", gone), putOf(three))
 	a4 := s.put("a", "four")
-	resumed.expect("and further", putOf(pair{"a", "four", a3, a4, 2, 0}).after(pair{"a", "three", a3, a3, 1, 0}))
+	resumed.expect("and further", putOf(pair{"a", "four", a3, a4, 2, 0}).after(three))
 	live.expect("a watch that was up to date", putOf(pair{"a", "four", a3, a4, 2, 0}))
 
 	_, err := s.Get(testContext(t), s.key("a"), clientv3.WithRev(a2))
