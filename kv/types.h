@@ -101,9 +101,9 @@ struct Compare {
 struct Op;
 
 struct TxnRequest {
-  std::vector<Compare> compare = {};
-  std::vector<Op> success = {};
-  std::vector<Op> failure = {};
+  std::vector<Compare> compare;
+  std::vector<Op> success;
+  std::vector<Op> failure;
 };
 
 struct Op {

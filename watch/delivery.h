@@ -25,8 +25,8 @@ inline constexpr WatchId kPickWatchId = 0;
 // A watch to be created. The views are borrowed until Create returns.
 struct WatchRequest {
   // The keys, by the convention of kv/types.h, but that an empty key stands for one zero byte.
-  std::string_view key;
-  std::string_view range_end;
+  std::string_view key = {};
+  std::string_view range_end = {};
   kv::Revision start_revision = 0;  // the first revision of interest; 0: the next one
   WatchId watch_id = kPickWatchId;
   bool progress_notify = false;  // wants what WatchStream::Tick sends
