@@ -59,7 +59,7 @@ class GrpcCall final : public UnaryCall, private Task {
 
   void Reset();
   void RecycleIfOver();
-  void WarnIfSlow(const absl::Status& status, std::size_t reply_bytes) const;
+  void ReportIfSlow(const absl::Status& status, std::size_t reply_bytes) const;
 
   CallLoop* const loop_;
   std::size_t place_ = 0;
