@@ -173,7 +173,7 @@ absl::Status RevisionLog::OpenEnvironment(const StoreOptions& options) {
   mdb_env_set_mapsize(env, options.map_bytes);
   // NOTLS: a snapshot belongs to whoever holds it, not to a thread. NORDAHEAD: reads are scattered.
   // NOMEMINIT: pages are written whole before they are read.
-  const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMEMINIT | (options.sync ? 0U : MDB_NOSYNC);
+  const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMEMINIT | (options.sync ? 0U : MDB_NOSYNC | MDB_WRITEMAP);
   const int rc = mdb_env_open(env, options.directory.c_str(), flags, kFileMode);
   return StorageError(rc, absl::StrCat("open ", options.directory));
 }

@@ -78,8 +78,9 @@ class StoreFixture : public ::testing::Test {
     return {.directory = directory_.path(), .sync = false, .map_bytes = std::uint64_t{4} << 30};
   }
 
+  void Close() { store_.reset(); }
   void Reopen() {
-    store_.reset();
+    Close();
     absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(options());
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
