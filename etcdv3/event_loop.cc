@@ -1,0 +1,64 @@
+// See event_loop.h.
+
+#include "etcdv3/event_loop.h"
+
+#include <grpc/support/time.h>
+
+#include <utility>
+
+namespace kvist::etcdv3 {
+namespace {
+
+// The loop that the current thread serves, if any.
+thread_local const EventLoop* current_loop = nullptr;
+
+}  // namespace
+
+EventLoop::EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue)
+    : queue_(std::move(queue)), thread_([this] { Serve(); }) {}
+
+EventLoop::~EventLoop() {
+  queue_->Shutdown();
+  thread_.join();
+}
+
+void EventLoop::Post(Task* task) {
+  Task* head = posted_.load(std::memory_order_relaxed);
+  do {
+    task->next_ = head;
+  } while (!posted_.compare_exchange_weak(head, task, std::memory_order_release, std::memory_order_relaxed));
+  // Only one thread finds the list empty until the loop, woken by it, has taken the list: so the alarm is
+  // never set twice. On its own thread the loop looks at the list without being woken.
+  if (head == nullptr && current_loop != this) {
+    alarm_.Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), &wake_up_);
+  }
+}
+
+void EventLoop::RunPosted() {
+  while (Task* newest = posted_.exchange(nullptr, std::memory_order_acquire)) {
+    Task* oldest = nullptr;
+    while (newest != nullptr) {
+      Task* next = newest->next_;
+      newest->next_ = oldest;
+      oldest = newest;
+      newest = next;
+    }
+    while (oldest != nullptr) {
+      Task* task = oldest;
+      oldest = task->next_;
+      task->Run();
+    }
+  }
+}
+
+void EventLoop::Serve() {
+  current_loop = this;
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_->Next(&tag, &ok)) {
+    static_cast<Tag*>(tag)->OnEvent(ok);
+    RunPosted();
+  }
+}
+
+}  // namespace kvist::etcdv3

@@ -1,0 +1,86 @@
+// A completion queue and the thread that serves it. What belongs to one call is only ever touched on the
+// thread of its loop, so calls need no locks; other threads hand work over with Post.
+
+#ifndef KVIST_ETCDV3_EVENT_LOOP_H_
+#define KVIST_ETCDV3_EVENT_LOOP_H_
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace kvist::etcdv3 {
+
+// What a gRPC operation is started with: told of its end, on the loop's thread.
+class Tag {
+ public:
+  virtual void OnEvent(bool ok) = 0;
+
+ protected:
+  ~Tag() = default;
+};
+
+// A Tag that calls a method of its owner, who has one for each kind of operation.
+template <typename Owner, void (Owner::*kMethod)(bool)>
+class MemberTag final : public Tag {
+ public:
+  explicit MemberTag(Owner* owner) : owner_(owner) {}
+  void OnEvent(bool ok) override { (owner_->*kMethod)(ok); }
+
+ private:
+  Owner* const owner_;
+};
+
+// A piece of work for a loop. Owned by who posts it; may be posted again from the moment Run is called.
+class Task {
+ public:
+  virtual void Run() = 0;
+
+ protected:
+  ~Task() = default;
+
+ private:
+  friend class EventLoop;
+  Task* next_ = nullptr;
+};
+
+class EventLoop {
+ public:
+  // `queue` as ServerBuilder::AddCompletionQueue made it. The thread runs from here on.
+  explicit EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue);
+
+  // Shuts the queue down, serves what is left of it and joins the thread. No operation may be started and
+  // nothing be posted from then on. Not on the loop's own thread.
+  ~EventLoop();
+
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  [[nodiscard]] grpc::ServerCompletionQueue* queue() const { return queue_.get(); }
+
+  // Has `task` run on the loop's thread, in the order of posting of each thread. From any thread. A burst
+  // of posts wakes the loop once.
+  void Post(Task* task);
+
+ private:
+  class WakeUp final : public Tag {
+   public:
+    void OnEvent(bool) override {}  // the loop runs what was posted after every event
+  };
+
+  void Serve();
+  void RunPosted();
+
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  // What was posted, newest first. Whoever finds it empty wakes the loop.
+  std::atomic<Task*> posted_{nullptr};
+  WakeUp wake_up_;
+  grpc::Alarm alarm_;
+  std::thread thread_;  // last: it uses all the others
+};
+
+}  // namespace kvist::etcdv3
+
+#endif  // KVIST_ETCDV3_EVENT_LOOP_H_
