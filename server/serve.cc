@@ -89,23 +89,6 @@ etcdv3::GrpcServerOptions FrontDoorOptions(const ServeFlags& flags) {
   return options;
 }
 
-// The publisher hears of commits while this lives.
-class ListeningPublisher {
- public:
-  explicit ListeningPublisher(kv::Engine* engine) : engine_(engine), publisher_(engine) {
-    engine_->SetCommitListener(&publisher_);
-  }
-  ~ListeningPublisher() { engine_->SetCommitListener(nullptr); }
-  ListeningPublisher(const ListeningPublisher&) = delete;
-  ListeningPublisher& operator=(const ListeningPublisher&) = delete;
-
-  watch::Publisher* get() { return &publisher_; }
-
- private:
-  kv::Engine* const engine_;
-  watch::Publisher publisher_;
-};
-
 }  // namespace
 
 absl::Status Serve(const ServeFlags& flags, const std::function<void()>& wait_for_stop) {
@@ -113,7 +96,7 @@ absl::Status Serve(const ServeFlags& flags, const std::function<void()>& wait_fo
   absl::StatusOr<std::unique_ptr<kv::Store>> opened = OpenStore(flags);
   if (!opened.ok()) return opened.status();
   kv::Store* const store = opened->get();
-  ListeningPublisher publisher(store);
+  const std::unique_ptr<watch::Publisher> publisher = watch::Publisher::Create(store);
   const etcdv3::Identity identity =
       etcdv3::MakeIdentity({etcdv3::kDefaultPeerUrl}, etcdv3::kDefaultClusterToken, store->OpenCount());
   etcdv3::KvServiceOptions kv_options;
