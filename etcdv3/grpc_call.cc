@@ -41,13 +41,13 @@ void GrpcCall::OnRead(bool ok) {
   method_->unary(loop_->environment().services, this);
 }
 
-void GrpcCall::Finish(const absl::Status& status) {
-  if (!status.ok()) {
-    ReportIfSlow(status, 0);
-    return stream_ops_->Finish(ToGrpcStatus(status), &finished_tag_);
+void GrpcCall::Finish(const absl::Status& outcome) {
+  if (!outcome.ok()) {
+    ReportIfSlow(outcome, 0);
+    return stream_ops_->Finish(ToGrpcStatus(outcome), &finished_tag_);
   }
   const grpc::ByteBuffer reply = ToByteBuffer(loop_->reply_in_use());
-  ReportIfSlow(status, reply.Length());
+  ReportIfSlow(outcome, reply.Length());
   stream_ops_->WriteAndFinish(reply, grpc::WriteOptions(), grpc::Status::OK, &finished_tag_);
 }
 
@@ -77,7 +77,7 @@ void GrpcCall::RecycleIfOver() {
   loop_->Recycle(this);
 }
 
-void GrpcCall::ReportIfSlow(const absl::Status& status, std::size_t reply_bytes) const {
+void GrpcCall::ReportIfSlow(const absl::Status& outcome, std::size_t reply_bytes) const {
   const CallEnvironment& environment = loop_->environment();
   if (started_ == std::chrono::steady_clock::time_point{} || !environment.report_slow_call) return;
   const auto took = std::chrono::steady_clock::now() - started_;
@@ -88,7 +88,7 @@ void GrpcCall::ReportIfSlow(const absl::Status& status, std::size_t reply_bytes)
                                 .took = took,
                                 .request_bytes = message().size(),
                                 .reply_bytes = reply_bytes,
-                                .code = status.code()});
+                                .code = outcome.code()});
 }
 
 // Lets go of all that belongs to the call that is over.
