@@ -75,9 +75,10 @@ void GoReporter::ReportRun(const Run& run) {
     out << "--- FAIL: Benchmark" << NameOf(run) << "\n    " << run.error_message << "\n" << std::flush;
     return;
   }
-  const double nanos = run.real_accumulated_time * 1e9 / static_cast<double>(run.iterations);
-  out << "Benchmark" << NameOf(run) << "-" << cpus_ << "\t" << run.iterations << "\t" << FormatValue(nanos)
-      << " ns/op";
+  const double per_op = 1e9 / static_cast<double>(run.iterations);
+  out << "Benchmark" << NameOf(run) << "-" << cpus_ << "\t" << run.iterations << "\t"
+      << FormatValue(run.real_accumulated_time * per_op) << " ns/op\t"
+      << FormatValue(run.cpu_accumulated_time * per_op) << " cpu-ns/op";
   for (const auto& [unit, counter] : run.counters) out << "\t" << FormatValue(counter.value) << " " << unit;
   out << "\n" << std::flush;
 }

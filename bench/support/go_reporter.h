@@ -10,8 +10,9 @@
 
 namespace kvist::bench {
 
-// A header with the machine, then a line for each sample: name, iterations, ns/op, and each counter as
-// value and unit, its unit being its name. Times are those on the clock on the wall.
+// A header with the machine, then a line for each sample: name, iterations, ns/op on the wall, cpu-ns/op of
+// the threads in the loop (the steadier of the two on a busy machine; it has no flush and no thread of the
+// store's own), and each counter as value and unit, its unit being its name.
 class GoReporter final : public benchmark::BenchmarkReporter {
  public:
   // `package` is what the header names.
