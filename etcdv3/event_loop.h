@@ -39,7 +39,7 @@ class Task {
   virtual void Run() = 0;
 
  protected:
-  ~Task() = default;
+  virtual ~Task() = default;
 
  private:
   friend class EventLoop;
