@@ -112,7 +112,7 @@ std::vector<mvccpb::Event> CrashTest::WriteUntilKilled(int round) {
     threads.emplace_back([writer = writers.back().get()] { writer->Run(); });
   }
   // Short and long lives alike.
-  std::this_thread::sleep_for(std::chrono::microseconds(random_.Between(1, 1 << random_.Between(5, 20))));
+  std::this_thread::sleep_for(std::chrono::microseconds(random_.Between(1, 1 << random_.Between(12, 20))));
   server_->Kill9();
   for (std::thread& thread : threads) thread.join();
 
