@@ -64,10 +64,15 @@ grpc::Status PlainSpaces(const grpc::Status& status) {
 
 TEST_F(BytesTest, GarbageIsNoRequest) {
   // A field whose length runs out of the message, a field number of zero, and a length without end.
-  for (const std::string& garbage : {std::string("\x0a\x7f" "abc"), std::string("\x02\x01" "a"), std::string(20, '\xff')}) {
+  for (const std::string& garbage : {std::string("\x0a\x7f"
+                                                 "abc"),
+                                     std::string("\x02\x01"
+                                                 "a"),
+                                     std::string(20, '\xff')}) {
     for (const char* method : {"Range", "Put", "DeleteRange", "Txn", "Compact"}) {
       EXPECT_TRUE(Refused(PlainSpaces(CallWith(absl::StrCat("/etcdserverpb.KV/", method), garbage)),
-                          StatusCode::INTERNAL, absl::StrCat("grpc: error unmarshalling request: ", kNotAMessage)))
+                          StatusCode::INTERNAL,
+                          absl::StrCat("grpc: error unmarshalling request: ", kNotAMessage)))
           << method;
     }
     EXPECT_TRUE(Refused(PlainSpaces(CallWith("/etcdserverpb.Watch/Watch", garbage)), StatusCode::INTERNAL,
@@ -81,7 +86,8 @@ TEST_F(BytesTest, RandomBytesDoNoHarm) {
   for (int i = 0; i < 300; ++i) {
     std::string bytes = random.Bytes(static_cast<std::size_t>(random.Below(40)));
     // Not a put by chance: that would be a write, and right.
-    for (const char* method : {"Range", "Txn", "Compact"}) CallWith(absl::StrCat("/etcdserverpb.KV/", method), bytes);
+    for (const char* method : {"Range", "Txn", "Compact"})
+      CallWith(absl::StrCat("/etcdserverpb.KV/", method), bytes);
   }
 }
 
@@ -119,7 +125,8 @@ TEST_F(BytesTest, NestingDoesNotExhaustTheStack) {
   }
   // So deep that etcd gives up reading the message. A server may as well read it and count.
   const grpc::Status status = CallWith("/etcdserverpb.KV/Txn", NestedTxns(12000));
-  EXPECT_TRUE(status.error_code() == StatusCode::INTERNAL || status.error_code() == StatusCode::INVALID_ARGUMENT)
+  EXPECT_TRUE(status.error_code() == StatusCode::INTERNAL ||
+              status.error_code() == StatusCode::INVALID_ARGUMENT)
       << Describe(status);
 }
 
@@ -135,7 +142,8 @@ TEST_F(BytesTest, RequestsThatAreTooLarge) {
   etcdserverpb::TxnRequest txn;
   txn.add_success()->mutable_request_put()->set_key("half/1");
   txn.add_success()->mutable_request_put()->set_key("half/2");
-  for (auto& op : *txn.mutable_success()) op.mutable_request_put()->set_value(most.substr(0, most.size() / 2 + 1024));
+  for (auto& op : *txn.mutable_success())
+    op.mutable_request_put()->set_value(most.substr(0, most.size() / 2 + 1024));
   EXPECT_TRUE(Refused(Txn(txn), StatusCode::INVALID_ARGUMENT, kTooLarge));
 
   // Reads have no such limit.

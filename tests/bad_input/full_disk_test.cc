@@ -86,7 +86,8 @@ class FullDiskTest : public testing::Test {
     const etcdserverpb::RangeResponse all = ReadAll();
     std::map<std::string, std::string> found;
     for (const mvccpb::KeyValue& kv : all.kvs()) found[kv.key()] = kv.value();
-    EXPECT_TRUE(found == acknowledged_) << found.size() << " keys, " << acknowledged_.size() << " acknowledged";
+    EXPECT_TRUE(found == acknowledged_)
+        << found.size() << " keys, " << acknowledged_.size() << " acknowledged";
     EXPECT_EQ(all.header().revision(), 1 + std::ssize(acknowledged_)) << "each put is one revision";
   }
 

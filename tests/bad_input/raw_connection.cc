@@ -20,7 +20,8 @@ constexpr std::uint8_t kEndHeaders = 4;
 
 std::string BigEndian(std::uint64_t number, int bytes) {
   std::string text;
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) text.push_back(static_cast<char>(number >> shift));
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+    text.push_back(static_cast<char>(number >> shift));
   return text;
 }
 

@@ -26,7 +26,8 @@ class RawConnection {
   // Opens a call on HTTP/2 stream `stream`, which is odd and larger than those before.
   void StartCall(std::uint32_t stream, std::string_view path);
   // Sends `message` in a call, but only the first `bytes` of what that takes.
-  void SendMessage(std::uint32_t stream, std::string_view message, std::size_t bytes = std::string_view::npos);
+  void SendMessage(std::uint32_t stream, std::string_view message,
+                   std::size_t bytes = std::string_view::npos);
 
   // Waits until the server has sent `text`; what came before is dropped. False when it did not come.
   bool AwaitText(std::string_view text);

@@ -53,13 +53,15 @@ TEST_F(RequestsTest, EmptyKeys) {
   etcdserverpb::DeleteRangeResponse response;
   etcdserverpb::DeleteRangeRequest request;
   request.set_range_end(std::string(1, '\0'));
-  EXPECT_TRUE(Refused(client().kv->DeleteRange(&call, request, &response), StatusCode::INVALID_ARGUMENT, kNoKey));
+  EXPECT_TRUE(
+      Refused(client().kv->DeleteRange(&call, request, &response), StatusCode::INVALID_ARGUMENT, kNoKey));
 }
 
 TEST_F(RequestsTest, EmptyKeysInTxns) {
-  for (const char* text : {R"(compare { version: 1 })", R"(success { request_put { value: "v" } })",
-                           R"(failure { request_range { range_end: "b" } })",
-                           R"(failure { request_txn { success { request_delete_range { range_end: "b" } } } })"}) {
+  for (const char* text :
+       {R"(compare { version: 1 })", R"(success { request_put { value: "v" } })",
+        R"(failure { request_range { range_end: "b" } })",
+        R"(failure { request_txn { success { request_delete_range { range_end: "b" } } } })"}) {
     EXPECT_TRUE(Refused(Txn(FromText<etcdserverpb::TxnRequest>(text)), StatusCode::INVALID_ARGUMENT, kNoKey))
         << text;
   }
@@ -73,7 +75,8 @@ TEST_F(RequestsTest, UnknownSortOrdersAndTargets) {
     const std::string target = absl::StrCat("key: 'a' sort_target: ", unknown);
     EXPECT_TRUE(Refused(Range(target), StatusCode::INVALID_ARGUMENT, kSortOption)) << target;
     const std::string in_txn = absl::StrCat("success { request_range { ", target, " } }");
-    EXPECT_TRUE(Refused(Txn(FromText<etcdserverpb::TxnRequest>(in_txn)), StatusCode::INVALID_ARGUMENT, kSortOption));
+    EXPECT_TRUE(
+        Refused(Txn(FromText<etcdserverpb::TxnRequest>(in_txn)), StatusCode::INVALID_ARGUMENT, kSortOption));
   }
 }
 
@@ -82,12 +85,21 @@ TEST_F(RequestsTest, UnknownCompareResultsPassAndUnknownTargetsAreEqual) {
   Wrote();
   Call call;
   etcdserverpb::TxnResponse response;
-  ASSERT_TRUE(client().kv->Txn(&call, FromText<etcdserverpb::TxnRequest>(R"(compare { key: "known" result: 9 version: 5 })"),
-                               &response).ok());
+  ASSERT_TRUE(
+      client()
+          .kv
+          ->Txn(&call, FromText<etcdserverpb::TxnRequest>(R"(compare { key: "known" result: 9 version: 5 })"),
+                &response)
+          .ok());
   EXPECT_TRUE(response.succeeded());
   Call second;
-  ASSERT_TRUE(client().kv->Txn(&second, FromText<etcdserverpb::TxnRequest>(R"(compare { key: "known" target: 9 result: GREATER })"),
-                               &response).ok());
+  ASSERT_TRUE(
+      client()
+          .kv
+          ->Txn(&second,
+                FromText<etcdserverpb::TxnRequest>(R"(compare { key: "known" target: 9 result: GREATER })"),
+                &response)
+          .ok());
   EXPECT_FALSE(response.succeeded());
 }
 
@@ -95,10 +107,11 @@ TEST_F(RequestsTest, NegativeLimitsAndRevisionsMeanNone) {
   ASSERT_TRUE(Put("negative/1", "v").ok());
   ASSERT_TRUE(Put("negative/2", "v").ok());
   Wrote();
-  for (const char* fields : {"limit: -1", "limit: -9223372036854775808", "revision: -1",
-                             "revision: -9223372036854775808"}) {
+  for (const char* fields :
+       {"limit: -1", "limit: -9223372036854775808", "revision: -1", "revision: -9223372036854775808"}) {
     etcdserverpb::RangeResponse response;
-    EXPECT_TRUE(Range(absl::StrCat("key: 'negative/' range_end: 'negative0' ", fields), &response).ok()) << fields;
+    EXPECT_TRUE(Range(absl::StrCat("key: 'negative/' range_end: 'negative0' ", fields), &response).ok())
+        << fields;
     EXPECT_EQ(response.kvs_size(), 2) << fields;
     EXPECT_FALSE(response.more()) << fields;
   }
@@ -123,7 +136,8 @@ TEST_F(RequestsTest, RevisionsThatCannotBeRead) {
     EXPECT_TRUE(Refused(Compact(revision), StatusCode::OUT_OF_RANGE, kCompacted)) << revision;
   }
   // A write in the branch taken does not happen when a read there cannot.
-  const std::string half = absl::StrCat("success { request_put { key: 'half' } } success { request_range { ", past, " } }");
+  const std::string half =
+      absl::StrCat("success { request_put { key: 'half' } } success { request_range { ", past, " } }");
   EXPECT_TRUE(Refused(Txn(FromText<etcdserverpb::TxnRequest>(half)), StatusCode::OUT_OF_RANGE, kCompacted));
   etcdserverpb::RangeResponse response;
   ASSERT_TRUE(Range("key: 'half'", &response).ok());

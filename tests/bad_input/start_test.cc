@@ -24,7 +24,8 @@ class StartTest : public BadInputTest {
     const ExitStatus exit = RunToEnd(CommandLine(options_), &output);
     EXPECT_EQ(exit.code, 1) << output;
     EXPECT_EQ(exit.signal, 0) << output;
-    for (const std::string& word : words) EXPECT_NE(output.find(word), std::string::npos) << word << " in " << output;
+    for (const std::string& word : words)
+      EXPECT_NE(output.find(word), std::string::npos) << word << " in " << output;
   }
 
   const TempDir directory_;
@@ -59,8 +60,9 @@ TEST_F(StartTest, APortInUse) {
 }
 
 TEST_F(StartTest, AddressesThatAreNone) {
-  for (const char* url : {"nonsense", "127.0.0.1:24000", "ftp://127.0.0.1:24000", "http://", "http://127.0.0.1",
-                          "http://127.0.0.1:99999", "http://127.0.0.1:port", "http://example.com:24000", "unix://"}) {
+  for (const char* url :
+       {"nonsense", "127.0.0.1:24000", "ftp://127.0.0.1:24000", "http://", "http://127.0.0.1",
+        "http://127.0.0.1:99999", "http://127.0.0.1:port", "http://example.com:24000", "unix://"}) {
     std::string output;
     const ExitStatus exit = RunToEnd(
         {options_.binary, "serve", "--data-dir", options_.data_dir, "--listen-client-urls", url}, &output);

@@ -27,7 +27,8 @@ std::string Else(const std::string& op) { return absl::StrCat("failure { ", op, 
 class TxnTest : public BadInputTest {
  protected:
   void ExpectDuplicate(const std::string& text) {
-    EXPECT_TRUE(Refused(Txn(FromText<etcdserverpb::TxnRequest>(text)), StatusCode::INVALID_ARGUMENT, kDuplicate))
+    EXPECT_TRUE(
+        Refused(Txn(FromText<etcdserverpb::TxnRequest>(text)), StatusCode::INVALID_ARGUMENT, kDuplicate))
         << text;
   }
   void ExpectAllowed(const std::string& text) {
