@@ -33,7 +33,7 @@ bool ReadAlarmAction(std::string_view message, std::uint64_t* action) {
   WireReader reader(message);
   WireField field;
   while (reader.Next(&field)) {
-    if (field.number == 1 && field.type == WireType::kVarint) *action = field.number_value;
+    if (field.number == 1 && field.type == WireType::kVarint) *action = field.varint;
   }
   return reader.ok();
 }
