@@ -2,6 +2,7 @@
 
 #include "etcdv3/status_service.h"
 
+#include "etcdv3/convert.h"
 #include "etcdv3/errors.h"
 #include "etcdv3/wire.h"
 
@@ -31,7 +32,8 @@ void AppendServing(Serving serving, ReplyBuffer* reply) {
 
 }  // namespace
 
-absl::Status StatusService::Status(std::string_view, ReplyBuffer* reply) {
+absl::Status StatusService::Status(std::string_view message, ReplyBuffer* reply) {
+  if (!IsMessage(message)) return MalformedRequestError();
   const absl::StatusOr<StorageSize> size = options_.storage_size();
   if (!size.ok()) return FromEngine(size.status());
   const kv::Revision revision = engine_->CurrentRevision();
@@ -50,7 +52,18 @@ absl::Status StatusService::Status(std::string_view, ReplyBuffer* reply) {
   return absl::OkStatus();
 }
 
-absl::Status StatusService::MemberList(std::string_view, ReplyBuffer* reply) {
+absl::Status StatusService::Alarm(std::string_view message, ReplyBuffer* reply) {
+  AlarmAction action = AlarmAction::kGet;
+  if (!DecodeAlarmAction(message, &action)) return MalformedRequestError();
+  if (action == AlarmAction::kActivate) {
+    return absl::UnimplementedError("raising an alarm is not implemented by this version of kvist");
+  }
+  reply->SetHeader(options_.identity, engine_->CurrentRevision());
+  return absl::OkStatus();
+}
+
+absl::Status StatusService::MemberList(std::string_view message, ReplyBuffer* reply) {
+  if (!IsMessage(message)) return MalformedRequestError();
   std::string member;
   AppendVarintField(1, options_.identity.member_id, &member);
   AppendBytesField(2, options_.name, &member);
@@ -69,7 +82,8 @@ absl::Status StatusService::HealthCheck(std::string_view message, ReplyBuffer* r
   return absl::OkStatus();
 }
 
-absl::Status StatusService::HealthList(std::string_view, ReplyBuffer* reply) {
+absl::Status StatusService::HealthList(std::string_view message, ReplyBuffer* reply) {
+  if (!IsMessage(message)) return MalformedRequestError();
   std::string status;
   AppendVarintField(1, static_cast<std::uint64_t>(Serving::kServing), &status);
   std::string entry;  // of map<string, HealthCheckResponse>; the key "" is left out
