@@ -8,9 +8,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/mutex.h"
 #include "etcdv3/event_loop.h"
 #include "etcdv3/method_table.h"
@@ -20,12 +23,23 @@ namespace kvist::etcdv3 {
 
 class GrpcCall;
 
+// A unary call that took longer than it should. The views are valid during the report.
+struct SlowCall {
+  std::string_view method;  // as in "/etcdserverpb.KV/Range"
+  std::string_view peer;
+  std::chrono::nanoseconds took{};
+  std::size_t request_bytes = 0;
+  std::size_t reply_bytes = 0;
+  absl::StatusCode code = absl::StatusCode::kOk;
+};
+
 // What all calls of a server share. Constant while it runs.
 struct CallEnvironment {
   grpc::AsyncGenericService* generic = nullptr;
   Services services;
-  std::size_t message_bytes_max = 0;           // of a request
-  std::chrono::nanoseconds slow_call{};        // a unary call that takes longer is logged
+  std::size_t message_bytes_max = 0;                    // of a request
+  std::chrono::nanoseconds slow_call{};                 // a unary call that takes longer is reported
+  std::function<void(const SlowCall&)> report_slow_call;  // on the call's thread; null: nobody is told
 };
 
 // Threads: what is not said to be for any thread is for the loop's own.

@@ -49,6 +49,11 @@ absl::Status NotYetImplementedError(std::string_view path) {
                                                      " is not implemented by this version of kvist");
 }
 
+absl::Status AlarmActivationNotImplementedError() {
+  return Error(absl::StatusCode::kUnimplemented,
+               "activating an alarm is not implemented by this version of kvist");
+}
+
 absl::Status UnknownMethodError(std::string_view path) {
   const MethodPath parts = SplitMethodPath(path);
   return Error(absl::StatusCode::kUnimplemented, "unknown method " + std::string(parts.method) +

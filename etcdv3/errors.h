@@ -35,6 +35,7 @@ absl::Status MessageTooLargeError(std::size_t size, std::size_t max);
 
 // UNIMPLEMENTED, for a method path such as "/etcdserverpb.KV/Range".
 absl::Status NotYetImplementedError(std::string_view path);
+absl::Status AlarmActivationNotImplementedError();
 absl::Status UnknownMethodError(std::string_view path);   // unknown method M for service S
 absl::Status UnknownServiceError(std::string_view path);  // unknown service S
 

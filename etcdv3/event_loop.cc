@@ -26,16 +26,14 @@ void EventLoop::Post(Task* task) {
   Task* head = posted_.load(std::memory_order_relaxed);
   do {
     task->next_ = head;
-  } while (!posted_.compare_exchange_weak(head, task, std::memory_order_release, std::memory_order_relaxed));
-  // Only one thread finds the list empty until the loop, woken by it, has taken the list: so the alarm is
-  // never set twice. On its own thread the loop looks at the list without being woken.
-  if (head == nullptr && current_loop != this) {
-    alarm_.Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), &wake_up_);
-  }
+  } while (!posted_.compare_exchange_weak(head, task));
+  // On its own thread the loop looks at the list without being woken.
+  if (current_loop == this || waking_.exchange(true)) return;
+  alarm_.Set(queue_.get(), gpr_now(GPR_CLOCK_MONOTONIC), &wake_up_);
 }
 
 void EventLoop::RunPosted() {
-  while (Task* newest = posted_.exchange(nullptr, std::memory_order_acquire)) {
+  while (Task* newest = posted_.exchange(nullptr)) {
     Task* oldest = nullptr;
     while (newest != nullptr) {
       Task* next = newest->next_;

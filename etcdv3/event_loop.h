@@ -39,7 +39,7 @@ class Task {
   virtual void Run() = 0;
 
  protected:
-  ~Task() = default;
+  virtual ~Task() = default;
 
  private:
   friend class EventLoop;
@@ -65,18 +65,17 @@ class EventLoop {
   void Post(Task* task);
 
  private:
-  class WakeUp final : public Tag {
-   public:
-    void OnEvent(bool) override {}  // the loop runs what was posted after every event
-  };
-
   void Serve();
   void RunPosted();
+  // The loop runs what was posted after every event; this one is there to be an event.
+  void OnWakeUp(bool) { waking_.store(false); }
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
-  // What was posted, newest first. Whoever finds it empty wakes the loop.
+  // What was posted, newest first.
   std::atomic<Task*> posted_{nullptr};
-  WakeUp wake_up_;
+  // Whether alarm_ is set and its event not yet seen: until then all that is posted will be run.
+  std::atomic<bool> waking_{false};
+  MemberTag<EventLoop, &EventLoop::OnWakeUp> wake_up_{this};
   grpc::Alarm alarm_;
   std::thread thread_;  // last: it uses all the others
 };

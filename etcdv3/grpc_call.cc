@@ -41,13 +41,13 @@ void GrpcCall::OnRead(bool ok) {
   method_->unary(loop_->environment().services, this);
 }
 
-void GrpcCall::Finish(const absl::Status& status) {
-  if (!status.ok()) {
-    WarnIfSlow(status, 0);
-    return stream_ops_->Finish(ToGrpcStatus(status), &finished_tag_);
+void GrpcCall::Finish(const absl::Status& outcome) {
+  if (!outcome.ok()) {
+    ReportIfSlow(outcome, 0);
+    return stream_ops_->Finish(ToGrpcStatus(outcome), &finished_tag_);
   }
   const grpc::ByteBuffer reply = ToByteBuffer(loop_->reply_in_use());
-  WarnIfSlow(status, reply.Length());
+  ReportIfSlow(outcome, reply.Length());
   stream_ops_->WriteAndFinish(reply, grpc::WriteOptions(), grpc::Status::OK, &finished_tag_);
 }
 
@@ -75,6 +75,20 @@ void GrpcCall::RecycleIfOver() {
   if (!done_ || !(stream_ != nullptr ? stream_->idle() : finished_)) return;
   Reset();
   loop_->Recycle(this);
+}
+
+void GrpcCall::ReportIfSlow(const absl::Status& outcome, std::size_t reply_bytes) const {
+  const CallEnvironment& environment = loop_->environment();
+  if (started_ == std::chrono::steady_clock::time_point{} || !environment.report_slow_call) return;
+  const auto took = std::chrono::steady_clock::now() - started_;
+  if (took <= environment.slow_call) return;
+  const std::string peer = context_->peer();
+  environment.report_slow_call({.method = context_->method(),
+                                .peer = PeerHost(peer),
+                                .took = took,
+                                .request_bytes = message().size(),
+                                .reply_bytes = reply_bytes,
+                                .code = outcome.code()});
 }
 
 // Lets go of all that belongs to the call that is over.

@@ -41,7 +41,7 @@ class GrpcCall final : public UnaryCall, private Task {
 
   // UnaryCall.
   ReplyBuffer* reply() override { return loop_->reply(); }
-  void Finish(const absl::Status& status) override;
+  void Finish(const absl::Status& outcome) override;
 
   // Where the loop keeps the call.
   [[nodiscard]] std::size_t place() const { return place_; }
@@ -59,7 +59,7 @@ class GrpcCall final : public UnaryCall, private Task {
 
   void Reset();
   void RecycleIfOver();
-  void WarnIfSlow(const absl::Status& status, std::size_t reply_bytes) const;
+  void ReportIfSlow(const absl::Status& outcome, std::size_t reply_bytes) const;
 
   CallLoop* const loop_;
   std::size_t place_ = 0;

@@ -11,8 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "etcdv3/call_loop.h"
-
 namespace kvist::etcdv3 {
 namespace {
 
@@ -43,6 +41,7 @@ class GrpcServerImpl final : public GrpcServer {
     environment_.services = services;
     environment_.message_bytes_max = options.message_bytes_max;
     environment_.slow_call = options.slow_call;
+    environment_.report_slow_call = options.report_slow_call;
   }
 
   ~GrpcServerImpl() override { Shutdown(std::chrono::nanoseconds(0)); }

@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "etcdv3/call_loop.h"
 #include "etcdv3/method_table.h"
 
 namespace kvist::etcdv3 {
@@ -22,8 +24,9 @@ struct GrpcServerOptions {
   // A request larger than this is refused. (gRPC's own bound lies well above, so that clients mostly read
   // etcd's text.)
   std::size_t message_bytes_max = kDefaultRequestBytesMax + 512 * 1024;
-  // A unary call that takes longer is logged as a warning; 0: none is.
+  // A unary call that takes longer is reported, on a thread of the server: be short.
   std::chrono::nanoseconds slow_call = std::chrono::milliseconds(300);
+  std::function<void(const SlowCall&)> report_slow_call;
 };
 
 // Threads: every method may be called from any thread that is not one of the server's own.

@@ -25,6 +25,19 @@ bool ReadServiceName(std::string_view message, std::string_view* name) {
   return reader.ok();
 }
 
+// AlarmRequest::AlarmAction::ACTIVATE.
+constexpr std::uint64_t kActivate = 1;
+
+// Reads an AlarmRequest's `action`. False if malformed.
+bool ReadAlarmAction(std::string_view message, std::uint64_t* action) {
+  WireReader reader(message);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == 1 && field.type == WireType::kVarint) *action = field.varint;
+  }
+  return reader.ok();
+}
+
 void AppendServing(Serving serving, ReplyBuffer* reply) {
   AppendVarintField(1, static_cast<std::uint64_t>(serving), &reply->body());
 }
@@ -47,6 +60,14 @@ absl::Status StatusService::Status(std::string_view, ReplyBuffer* reply) {
   AppendVarintField(12, kDbSizeQuota, out);
   AppendBytesField(13, {}, out);  // downgradeInfo: not enabled
   reply->SetHeader(options_.identity, revision);
+  return absl::OkStatus();
+}
+
+absl::Status StatusService::Alarm(std::string_view message, ReplyBuffer* reply) {
+  std::uint64_t action = 0;
+  if (!ReadAlarmAction(message, &action)) return MalformedRequestError();
+  if (action == kActivate) return AlarmActivationNotImplementedError();
+  reply->SetHeader(options_.identity, engine_->CurrentRevision());
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// What a client asks to learn whom it talks to: Maintenance.Status, Cluster.MemberList and
+// What a client asks to learn whom it talks to: Maintenance.Status and Alarm, Cluster.MemberList and
 // grpc.health.v1.Health.
 
 #ifndef KVIST_ETCDV3_STATUS_SERVICE_H_
@@ -41,6 +41,9 @@ class StatusService final {
 
   // Each answers the bytes of its request. On error `*reply` is unspecified.
   absl::Status Status(std::string_view message, ReplyBuffer* reply);
+  // There is no alarm yet to list or to disarm, so both answer that there is none, which is what clients ask
+  // for to know whether the store is well. UNIMPLEMENTED to activate one.
+  absl::Status Alarm(std::string_view message, ReplyBuffer* reply);
   absl::Status MemberList(std::string_view message, ReplyBuffer* reply);
   // The one service there is to ask for is "", the server, which serves. NOT_FOUND for others.
   absl::Status HealthCheck(std::string_view message, ReplyBuffer* reply);

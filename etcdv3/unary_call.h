@@ -36,8 +36,8 @@ class UnaryCall : public kv::Write {
   // another call's reply() is used.
   virtual ReplyBuffer* reply() = 0;
 
-  // Answers: the reply if `status` is ok, else the error. Once; the call may be gone afterwards.
-  virtual void Finish(const absl::Status& status) = 0;
+  // Answers: the reply if `outcome` is ok, else the error. Once; the call may be gone afterwards.
+  virtual void Finish(const absl::Status& outcome) = 0;
 
   // Puts the write, whose `request` has been set, to the engine; `handler` is called when it is done.
   // The call may be finished, and gone, when this returns.
