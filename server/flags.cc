@@ -4,7 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <map>
+#include <sstream>
+#include <utility>
 
 #include "server/go_duration.h"
 
@@ -29,38 +30,59 @@ constexpr char kExamples[] =
 // An option that takes a duration in Go's form.
 CLI::Option* AddDuration(CLI::App* app, const std::string& name, std::chrono::nanoseconds* value,
                          const std::string& default_text, const std::string& help) {
-  const auto parse = [value](const std::string& text) {
+  const auto parse = [name, value](const std::string& text) {
     const auto parsed = ParseGoDuration(text);
-    if (!parsed) throw CLI::ValidationError("\"" + text + "\" is no duration; write 300ms, 10s, 5m or 1h30m");
+    if (!parsed) throw CLI::ValidationError(name, "\"" + text + "\" is no duration; write 300ms, 10s, 5m or 1h30m");
     *value = *parsed;
   };
   return app->add_option_function<std::string>(name, parse, help)->type_name("DURATION")->default_str(default_text);
 }
 
 template <typename Enum>
-CLI::Option* AddEnum(CLI::App* app, const std::string& name, Enum* value, const std::map<std::string, Enum>& names,
-                     const std::string& default_text, const std::string& help) {
-  std::string choices;
-  for (const auto& [choice, unused] : names) choices += (choices.empty() ? "" : "|") + choice;
-  const auto parse = [value, names, choices](const std::string& text) {
-    const auto it = names.find(text);
-    if (it == names.end()) throw CLI::ValidationError("\"" + text + "\" is none of " + choices);
-    *value = it->second;
+using Choices = std::vector<std::pair<std::string, Enum>>;
+
+template <typename Enum>
+CLI::Option* AddChoice(CLI::App* app, const std::string& name, Enum* value, const Choices<Enum>& choices,
+                       const std::string& default_text, const std::string& help) {
+  std::string names;
+  for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
+  const auto parse = [name, value, choices, names](const std::string& text) {
+    for (const auto& [choice, meaning] : choices) {
+      if (choice != text) continue;
+      *value = meaning;
+      return;
+    }
+    throw CLI::ValidationError(name, "\"" + text + "\" is none of " + names);
   };
-  return app->add_option_function<std::string>(name, parse, help)->type_name(choices)->default_str(default_text);
+  return app->add_option_function<std::string>(name, parse, help)->type_name(names)->default_str(default_text);
+}
+
+// An option that takes strings separated by commas.
+CLI::Option* AddList(CLI::App* app, const std::string& name, std::vector<std::string>* value,
+                     const std::string& help) {
+  const auto parse = [name, value](const std::string& text) {
+    value->clear();
+    std::istringstream parts(text + ",");
+    for (std::string part; std::getline(parts, part, ',');) {
+      if (part.empty()) throw CLI::ValidationError(name, "\"" + text + "\" has an empty part");
+      value->push_back(part);
+    }
+  };
+  return app->add_option_function<std::string>(name, parse, help)->type_name("URLS");
 }
 
 void AddAddressFlags(CLI::App* serve, ServeFlags* flags) {
   const std::string where = "Where and what";
   serve->add_option("--data-dir", flags->data_dir, "Directory of the data; made if it is missing")
       ->type_name("PATH")->capture_default_str()->group(where);
-  serve->add_option("--listen-client-urls", flags->listen_client_urls,
-                    "Where to listen for clients, separated by commas: http://<IP or localhost>:<port> or "
-                    "unix:///<path>")
-      ->delimiter(',')->type_name("URLS")->expected(1)->default_str("http://localhost:2379")->group(where);
-  serve->add_option("--advertise-client-urls", flags->advertise_client_urls,
-                    "What to tell clients that ask for this server's URLs; those it listens on by default")
-      ->delimiter(',')->type_name("URLS")->expected(1)->group(where);
+  AddList(serve, "--listen-client-urls", &flags->listen_client_urls,
+          "Where to listen for clients, separated by commas: http://<IP or localhost>:<port> or "
+          "unix:///<path>")
+      ->default_str("http://localhost:2379")
+      ->group(where);
+  AddList(serve, "--advertise-client-urls", &flags->advertise_client_urls,
+          "What to tell clients that ask for this server's URLs; those it listens on by default")
+      ->group(where);
   serve->add_option("--name", flags->name, "Name of this server, told to clients that ask")
       ->type_name("NAME")->capture_default_str()->group(where);
 }
@@ -79,13 +101,13 @@ void AddLimitFlags(CLI::App* serve, ServeFlags* flags) {
 
 void AddLogFlags(CLI::App* serve, ServeFlags* flags) {
   const std::string logs = "Logs (on stderr)";
-  AddEnum<log::Level>(serve, "--log-level", &flags->log_level,
+  AddChoice<log::Level>(serve, "--log-level", &flags->log_level,
                       {{"debug", log::Level::kDebug},
                        {"info", log::Level::kInfo},
                        {"warn", log::Level::kWarn},
                        {"error", log::Level::kError}},
                       "info", "Least important messages to log")->group(logs);
-  AddEnum<log::Format>(serve, "--log-format", &flags->log_format,
+  AddChoice<log::Format>(serve, "--log-format", &flags->log_format,
                        {{"json", log::Format::kJson}, {"text", log::Format::kText}}, "json",
                        "One JSON object a line, or text to be read by people")->group(logs);
   AddDuration(serve, "--warning-unary-request-duration", &flags->warning_unary_request_duration, "300ms",

@@ -39,13 +39,15 @@ std::string Joined(const std::vector<std::string>& parts) {
   return joined;
 }
 
-absl::StatusOr<std::vector<ListenAddress>> ParseListenUrls(const std::vector<std::string>& urls) {
+// The addresses, which nobody else listens on: told before a store is opened, which may take long.
+absl::StatusOr<std::vector<ListenAddress>> FreeAddresses(const std::vector<std::string>& urls) {
   std::vector<ListenAddress> addresses;
   for (const std::string& url : urls) {
     absl::StatusOr<ListenAddress> address = ParseListenUrl(url);
     if (!address.ok()) {
       return absl::InvalidArgumentError("--listen-client-urls " + std::string(address.status().message()));
     }
+    if (absl::Status status = CheckCanListen(*address); !status.ok()) return status;
     addresses.push_back(*std::move(address));
   }
   return addresses;
@@ -137,10 +139,7 @@ absl::Status Stack::Listen(const std::vector<ListenAddress>& addresses) {
   options.message_bytes_max = message_bytes_max;
   options.slow_call = flags_.warning_unary_request_duration;
   options.report_slow_call = LogSlowCall;
-  for (const ListenAddress& address : addresses) {
-    if (absl::Status status = CheckCanListen(address); !status.ok()) return status;
-    options.addresses.push_back(address.ForGrpc());
-  }
+  for (const ListenAddress& address : addresses) options.addresses.push_back(address.ForGrpc());
   const etcdv3::Services services = {.kv = &kv_,
                                      .status = &status_,
                                      .engine = store_,
@@ -164,9 +163,9 @@ absl::StatusOr<int> ServeUntilSignal(const ServeFlags& given, const sigset_t& si
   if (flags.watch_progress_notify_interval < kProgressIntervalMin) {
     return absl::InvalidArgumentError("--watch-progress-notify-interval must be at least 100ms");
   }
-  const auto addresses = ParseListenUrls(flags.listen_client_urls);
-  if (!addresses.ok()) return addresses.status();
   LogStart(flags);
+  const auto addresses = FreeAddresses(flags.listen_client_urls);
+  if (!addresses.ok()) return addresses.status();
   const auto store = OpenStore(flags);
   if (!store.ok()) return store.status();
   Stack stack(flags, store->get());
