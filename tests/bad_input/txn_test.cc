@@ -88,6 +88,26 @@ TEST_F(TxnTest, EmptyOperations) {
   }
 }
 
+// etcd 3.7 does not survive this Txn: it finds the key before the Txn, and not when the put's turn comes.
+TEST_F(TxnTest, APutThatReusesWhatTheSameTxnDeleted) {
+  ASSERT_TRUE(Put("reused", "v").ok());
+  Wrote();
+  const std::int64_t before = Revision();
+  const grpc::Status status = Txn(FromText<etcdserverpb::TxnRequest>(
+      Then(DeleteOp("reused", "\\000")) + Then("request_put { key: 'reused' ignore_value: true }")));
+  // Whether it is refused or not, all of it happens or nothing.
+  etcdserverpb::RangeResponse read;
+  ASSERT_TRUE(Range("key: 'reused'", &read).ok());
+  ASSERT_EQ(read.kvs_size(), 1) << Describe(status);
+  if (status.ok()) {
+    EXPECT_EQ(read.header().revision(), before + 1);
+    EXPECT_EQ(read.kvs(0).version(), 1);
+    Wrote();
+  } else {
+    EXPECT_TRUE(Refused(status, StatusCode::INVALID_ARGUMENT, "etcdserver: key not found"));
+  }
+}
+
 std::string Puts(int n, const std::string& prefix) {
   std::string text;
   for (int i = 0; i < n; ++i) text += Then(PutOp(absl::StrCat(prefix, i)));
