@@ -193,6 +193,7 @@ TEST_F(LogTest, LinesOfManyThreadsNeverMix) {
   constexpr int kLinesEach = 200;
   const Capture capture;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([t] {
       for (int i = 0; i < kLinesEach; ++i) Info("from a thread", {{"thread", t}, {"line", i}});

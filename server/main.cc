@@ -1,72 +1,72 @@
-// The kvist program. The only room that knows all the others.
+// kvist: one binary. This file turns a command line and signals into a run of the server.
 
 #include <grpc/support/log.h>
-#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <string>
+#include <variant>
 
 #include "base/log.h"
-#include "etcdv3/identity.h"
 #include "server/flags.h"
 #include "server/serve.h"
-#include "server/version.h"
 
 namespace kvist::server {
 namespace {
 
-// gRPC's own words go where ours go. What it calls an error is seldom more than a client that misbehaves.
-void LogForGrpc(gpr_log_func_args* args) {
-  const auto level = args->severity == GPR_LOG_SEVERITY_ERROR ? log::Warn : log::Debug;
-  level("grpc", {{"text", args->message}, {"file", args->file}, {"line", args->line}});
-}
-
-sigset_t BlockEndSignals() {
+sigset_t StopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  sigaddset(&signals, SIGTERM);
   return signals;
 }
 
-// Ends as the signal would have ended a process that does not handle it, which is what etcd does and what
-// shells and supervisors look at. The first process of a container cannot be ended so.
-int EndBySignal(int signal, const sigset_t& signals) {
-  if (getpid() == 1) return kExitOk;
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
+// Returns the signal that asks to stop. From then on a second one ends the process at once.
+int WaitForStopSignal() {
+  const sigset_t signals = StopSignals();
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  return kExitOk;  // not reached
+  return signal_number;
 }
 
-int RunServe(const ServeFlags& flags) {
+// gRPC's own words go where ours go. What it calls an error is seldom more than a client that misbehaves.
+void LogForGrpc(gpr_log_func_args* args) {
+  const auto log = args->severity == GPR_LOG_SEVERITY_ERROR ? log::Warn : log::Debug;
+  log("grpc", {{"text", args->message}, {"file", args->file}, {"line", args->line}});
+}
+
+int Run(const ServeFlags& flags) {
   log::Configure(flags.log_format, flags.log_level);
   gpr_set_log_function(LogForGrpc);
-  const sigset_t signals = BlockEndSignals();
-  const absl::StatusOr<int> signal = ServeUntilSignal(flags, signals);
-  if (!signal.ok()) {
-    log::Error("cannot serve", {{"error", signal.status().message()}});
-    return kExitInvalid;
+  signal(SIGPIPE, SIG_IGN);  // who reads the log may go away
+  // Before any thread starts, so that all of them inherit it and the main thread alone sees the signals.
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  int signal_number = 0;
+  const absl::Status status = Serve(flags, [&] { signal_number = WaitForStopSignal(); });
+  if (!status.ok()) {
+    log::Error("cannot serve", {{"error", status.message()}});
+    std::fprintf(stderr, "kvist: %s\n", std::string(status.message()).c_str());
+    return 1;
   }
-  log::Info("stopped");
-  return EndBySignal(*signal, signals);
+  // The parent sees which signal it was, as with etcd. Process 1 ignores what it does not handle.
+  if (getpid() != 1) raise(signal_number);
+  return 0;
 }
 
-int PrintVersion() {
-  std::printf("kvist %s\netcd API %s\n", kVersion, etcdv3::kEtcdVersion);
-  return kExitOk;
+int Main(int argc, const char* const* argv) {
+  const std::variant<ServeFlags, Exit> parsed = ParseCommandLine(argc, argv);
+  if (const auto* exit = std::get_if<Exit>(&parsed)) {
+    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    return exit->code;
+  }
+  return Run(std::get<ServeFlags>(parsed));
 }
 
 }  // namespace
 }  // namespace kvist::server
 
-int main(int argc, char** argv) {
-  kvist::server::CommandLine line;
-  if (const auto code = kvist::server::ParseCommandLine(argc, argv, &line)) return *code;
-  if (line.command == kvist::server::Command::kVersion) return kvist::server::PrintVersion();
-  return kvist::server::RunServe(line.serve);
-}
+int main(int argc, char** argv) { return kvist::server::Main(argc, argv); }

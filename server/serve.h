@@ -1,19 +1,18 @@
-// `kvist serve`: puts the rooms together, serves, and takes them apart again.
+// One run of the server: the only place that knows every other room.
 
 #ifndef KVIST_SERVER_SERVE_H_
 #define KVIST_SERVER_SERVE_H_
 
-#include <csignal>
+#include <functional>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "server/flags.h"
 
 namespace kvist::server {
 
-// Serves until SIGTERM or SIGINT and returns which, after a clean end. The signals must be blocked in
-// every thread. An error means that nothing was served; its message says what to do.
-absl::StatusOr<int> ServeUntilSignal(const ServeFlags& flags, const sigset_t& signals);
+// Opens the store, serves clients until `wait_for_stop` returns, finishes what is in flight and closes. An
+// error says, in one sentence for a person, why it could not start.
+absl::Status Serve(const ServeFlags& flags, const std::function<void()>& wait_for_stop);
 
 }  // namespace kvist::server
 

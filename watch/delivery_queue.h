@@ -1,73 +1,49 @@
-// The queue between the publisher and the reader of one stream: ordered, bounded for events, and telling
-// the sink when there is something to take.
+// The queue between the publisher and the reader of one stream: ordered, and bounded for events.
 
 #ifndef KVIST_WATCH_DELIVERY_QUEUE_H_
 #define KVIST_WATCH_DELIVERY_QUEUE_H_
 
 #include <cstddef>
-#include <memory>
+#include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
-#include "base/mutex.h"
 #include "watch/delivery.h"
+#include "watch/publisher.h"
 
 namespace kvist::watch {
 
-class DeliveryQueue;
-class StreamSink;
-
-// Queues whose sinks are to be told: those that Push named. Notify each when no lock is held.
-using ReadyList = absl::InlinedVector<DeliveryQueue*, 4>;
-
-// Threads: every method may be called from any thread. Its lock is a leaf: nothing is called under it.
+// Not thread-safe: guarded by the publisher's lock, as the rest of a stream.
 class DeliveryQueue {
  public:
-  explicit DeliveryQueue(StreamSink* sink) : sink_(sink) {}
+  [[nodiscard]] bool empty() const { return size() == 0; }
 
-  // Appends, whatever the bounds. If that ends an emptiness, adds this queue to `*ready`; it then lives
-  // until the Notify that this obliges to.
-  void Push(Delivery delivery, ReadyList* ready);
+  // Whether events have to wait. Push takes them nevertheless, and all else.
+  [[nodiscard]] bool Full() const { return size() >= kQueueDeliveriesMax || bytes_ >= kQueueBytesMax; }
 
-  // The same within the bounds: if the queue is full, leaves it as it is and returns false, and a Take
-  // that makes room will say so.
-  [[nodiscard]] bool PushIfRoom(Delivery delivery, ReadyList* ready);
+  // Whether who was kept out by Full may come back. Not at the first free place: for more than one delivery.
+  [[nodiscard]] bool HasRoomAgain() const {
+    return size() <= kQueueDeliveriesMax / 2 && bytes_ <= kQueueBytesMax / 2;
+  }
 
-  // As PushIfRoom without the push.
-  [[nodiscard]] bool HasRoom();
+  void Push(Delivery&& delivery) {
+    if (delivery.events != nullptr && (empty() || deliveries_.back().events != delivery.events)) {
+      bytes_ += delivery.events->wire.size();
+    }
+    deliveries_.push_back(std::move(delivery));
+  }
 
-  [[nodiscard]] bool Full() const;
-
-  struct Taken {
-    bool more = false;       // the queue is not empty
-    bool made_room = false;  // somebody was turned away since the last time this was set, and may return
-  };
   // Moves up to `max` deliveries from the front to the end of `*out`.
-  Taken Take(std::size_t max, std::vector<Delivery>* out);
-
-  // Tells the sink. The queue may be gone after.
-  void Notify();
-
-  // Returns when each Push that named this queue has been followed by its Notify. No Push may follow.
-  void AwaitNotified();
+  void Take(std::size_t max, std::vector<Delivery>* out);
 
  private:
-  [[nodiscard]] std::size_t size() const REQUIRES(mu_) { return deliveries_.size() - first_; }
-  [[nodiscard]] bool FullLocked() const REQUIRES(mu_);
-  void PushLocked(Delivery delivery, ReadyList* ready) REQUIRES(mu_);
-  void PopLocked(std::vector<Delivery>* out) REQUIRES(mu_);
-  void DropTakenLocked() REQUIRES(mu_);
+  [[nodiscard]] std::size_t size() const { return deliveries_.size() - first_; }
+  void Pop(std::vector<Delivery>* out);
+  void DropTaken();
 
-  StreamSink* const sink_;
-
-  mutable Mutex mu_;
-  CondVar notified_;
-  std::vector<Delivery> deliveries_ GUARDED_BY(mu_);  // those before first_ have been taken
-  std::size_t first_ GUARDED_BY(mu_) = 0;
+  std::vector<Delivery> deliveries_;  // those before first_ have been taken
+  std::size_t first_ = 0;
   // Of the events queued. A block counts once for deliveries that follow each other.
-  std::size_t bytes_ GUARDED_BY(mu_) = 0;
-  bool turned_away_ GUARDED_BY(mu_) = false;  // since the last Taken::made_room
-  int notifies_due_ GUARDED_BY(mu_) = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace kvist::watch

@@ -7,18 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "watch/publisher.h"
-
 namespace kvist::watch {
 namespace {
 
 using ::testing::ElementsAre;
-
-class CountingSink final : public StreamSink {
- public:
-  void OnReady() override { ++calls; }
-  int calls = 0;
-};
+using ::testing::IsEmpty;
 
 class DeliveryQueueTest : public ::testing::Test {
  protected:
@@ -38,123 +31,94 @@ class DeliveryQueueTest : public ::testing::Test {
     block->wire.assign(bytes, 'w');
     return block;
   }
+  void PushNumbered(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) queue_.Push(Numbered(0));
+  }
 
-  std::vector<WatchId> TakeIds(std::size_t max, bool* more) {
+  std::vector<WatchId> TakeIds(std::size_t max) {
     std::vector<Delivery> taken;
-    *more = queue_.Take(max, &taken).more;
+    queue_.Take(max, &taken);
     std::vector<WatchId> ids;
     for (const Delivery& delivery : taken) ids.push_back(delivery.watch_id);
     return ids;
   }
+  // As TakeIds, but not all at once into an empty vector, which is a way of its own.
+  void TakeOneByOne(std::size_t count) {
+    std::vector<Delivery> taken(1);
+    for (std::size_t i = 0; i < count; ++i) queue_.Take(1, &taken);
+    ASSERT_EQ(taken.size(), count + 1);
+  }
 
-  CountingSink sink_;
-  DeliveryQueue queue_{&sink_};
-  ReadyList ready_;
-  bool more_ = false;
+  DeliveryQueue queue_;
 };
-
-TEST_F(DeliveryQueueTest, OnlyThePushThatEndsAnEmptinessNamesTheQueue) {
-  queue_.Push(Numbered(1), &ready_);
-  EXPECT_THAT(ready_, ElementsAre(&queue_));
-  queue_.Push(Numbered(2), &ready_);
-  EXPECT_TRUE(queue_.PushIfRoom(Numbered(3), &ready_));
-  EXPECT_EQ(ready_.size(), 1U);
-  EXPECT_THAT(TakeIds(2, &more_), ElementsAre(1, 2));
-  EXPECT_TRUE(more_);
-  queue_.Push(Numbered(4), &ready_);
-  EXPECT_EQ(ready_.size(), 1U);
-  EXPECT_THAT(TakeIds(2, &more_), ElementsAre(3, 4));
-  EXPECT_FALSE(more_);
-  queue_.Push(Numbered(5), &ready_);
-  EXPECT_EQ(ready_.size(), 2U);
-
-  EXPECT_EQ(sink_.calls, 0);
-  for (DeliveryQueue* queue : ready_) queue->Notify();
-  EXPECT_EQ(sink_.calls, 2);
-  queue_.AwaitNotified();  // returns
-}
 
 TEST_F(DeliveryQueueTest, KeepsTheOrderHoweverItIsTaken) {
   WatchId pushed = 0;
   WatchId expected = 0;
   for (std::size_t max = 1; max < 40; ++max) {
-    for (int i = 0; i < 25; ++i) queue_.Push(Numbered(pushed++), &ready_);
-    for (const WatchId id : TakeIds(max, &more_)) ASSERT_EQ(id, expected++);
-    ASSERT_EQ(more_, expected < pushed);
+    for (int i = 0; i < 25; ++i) queue_.Push(Numbered(pushed++));
+    for (const WatchId id : TakeIds(max)) ASSERT_EQ(id, expected++);
+    ASSERT_EQ(queue_.empty(), expected == pushed);
   }
-  for (const WatchId id : TakeIds(1000, &more_)) ASSERT_EQ(id, expected++);
-  EXPECT_FALSE(more_);
+  for (const WatchId id : TakeIds(1000)) ASSERT_EQ(id, expected++);
+  EXPECT_TRUE(queue_.empty());
   EXPECT_EQ(expected, pushed);
+  EXPECT_THAT(TakeIds(1), IsEmpty());
 }
 
 TEST_F(DeliveryQueueTest, AppendsToWhatTheCallerAlreadyHas) {
   std::vector<Delivery> taken;
   taken.push_back(Numbered(7));
-  queue_.Push(Numbered(8), &ready_);
-  EXPECT_FALSE(queue_.Take(5, &taken).more);
+  queue_.Push(Numbered(8));
+  queue_.Take(5, &taken);
   ASSERT_EQ(taken.size(), 2U);
   EXPECT_EQ(taken[0].watch_id, 7);
   EXPECT_EQ(taken[1].watch_id, 8);
+  EXPECT_TRUE(queue_.empty());
 }
 
-TEST_F(DeliveryQueueTest, IsFullAtItsNumberOfDeliveriesAndReportsRoomAtHalf) {
-  for (std::size_t i = 0; i < kQueueDeliveriesMax; ++i) {
-    ASSERT_FALSE(queue_.Full());
-    ASSERT_TRUE(queue_.PushIfRoom(Numbered(0), &ready_));
-  }
+TEST_F(DeliveryQueueTest, IsFullAtItsNumberOfDeliveriesAndHasRoomAgainAtHalf) {
+  PushNumbered(kQueueDeliveriesMax - 1);
+  EXPECT_FALSE(queue_.Full());
+  PushNumbered(1);
   EXPECT_TRUE(queue_.Full());
-  EXPECT_FALSE(queue_.PushIfRoom(Numbered(0), &ready_));
-  queue_.Push(Numbered(1), &ready_);  // not bound
-
-  std::vector<Delivery> taken;
-  EXPECT_FALSE(queue_.Take(kQueueDeliveriesMax / 2, &taken).made_room);
+  PushNumbered(1);  // not bound
+  TakeOneByOne(kQueueDeliveriesMax / 2);
   EXPECT_FALSE(queue_.Full());
-  EXPECT_TRUE(queue_.Take(1, &taken).made_room);
-  EXPECT_FALSE(queue_.Take(1, &taken).made_room);  // said once
+  EXPECT_FALSE(queue_.HasRoomAgain());
+  TakeOneByOne(1);
+  EXPECT_TRUE(queue_.HasRoomAgain());
 }
 
-TEST_F(DeliveryQueueTest, ReportsRoomOnlyToThoseTurnedAway) {
-  for (std::size_t i = 0; i < kQueueDeliveriesMax; ++i) queue_.Push(Numbered(0), &ready_);
-  std::vector<Delivery> taken;
-  EXPECT_FALSE(queue_.Take(kQueueDeliveriesMax, &taken).made_room);
-
-  for (std::size_t i = 0; i < kQueueDeliveriesMax; ++i) queue_.Push(Numbered(0), &ready_);
-  EXPECT_FALSE(queue_.HasRoom());
-  taken.clear();
-  EXPECT_TRUE(queue_.Take(kQueueDeliveriesMax, &taken).made_room);
-  EXPECT_TRUE(queue_.HasRoom());
-}
-
-TEST_F(DeliveryQueueTest, IsFullAtItsBytes) {
-  ASSERT_TRUE(queue_.PushIfRoom(Holding(BlockOf(kQueueBytesMax - 1)), &ready_));
+TEST_F(DeliveryQueueTest, IsFullAtItsBytesAndHasRoomAgainAtHalf) {
+  queue_.Push(Holding(BlockOf(kQueueBytesMax / 2)));
+  EXPECT_TRUE(queue_.HasRoomAgain());
+  queue_.Push(Holding(BlockOf(kQueueBytesMax / 2 - 1)));
   EXPECT_FALSE(queue_.Full());
-  ASSERT_TRUE(queue_.PushIfRoom(Holding(BlockOf(1)), &ready_));
+  EXPECT_FALSE(queue_.HasRoomAgain());
+  queue_.Push(Holding(BlockOf(1)));
   EXPECT_TRUE(queue_.Full());
-  EXPECT_FALSE(queue_.PushIfRoom(Holding(BlockOf(0)), &ready_));
+  TakeOneByOne(1);
+  EXPECT_FALSE(queue_.Full());
+  EXPECT_TRUE(queue_.HasRoomAgain());
 
-  std::vector<Delivery> taken;
-  taken.emplace_back();
-  EXPECT_TRUE(queue_.Take(1, &taken).made_room);
-  EXPECT_FALSE(queue_.Full());
-  EXPECT_FALSE(queue_.Take(1, &taken).more);
-  ASSERT_TRUE(queue_.PushIfRoom(Holding(BlockOf(kQueueBytesMax - 1)), &ready_));
-  EXPECT_FALSE(queue_.Full());
+  EXPECT_EQ(TakeIds(100).size(), 2U);
+  queue_.Push(Holding(BlockOf(kQueueBytesMax / 2)));
+  EXPECT_TRUE(queue_.HasRoomAgain());
 }
 
 TEST_F(DeliveryQueueTest, ABlockCountsOnceForDeliveriesThatFollowEachOther) {
-  const auto big = BlockOf(kQueueBytesMax / 2);
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(queue_.PushIfRoom(Holding(big), &ready_));
+  const auto half = BlockOf(kQueueBytesMax / 2);
+  for (int i = 0; i < 5; ++i) queue_.Push(Holding(half));
   EXPECT_FALSE(queue_.Full());
-  ASSERT_TRUE(queue_.PushIfRoom(Numbered(1), &ready_));
-  ASSERT_TRUE(queue_.PushIfRoom(Holding(big), &ready_));
+  queue_.Push(Numbered(1));
+  queue_.Push(Holding(half));
   EXPECT_TRUE(queue_.Full());
-
-  std::vector<Delivery> taken;
-  taken.emplace_back();
-  EXPECT_TRUE(queue_.Take(4, &taken).more);
+  TakeOneByOne(4);
   EXPECT_TRUE(queue_.Full());
-  EXPECT_TRUE(queue_.Take(1, &taken).more);
+  TakeOneByOne(1);
   EXPECT_FALSE(queue_.Full());
+  EXPECT_THAT(TakeIds(5), ElementsAre(1, kNoWatch));
 }
 
 }  // namespace

@@ -16,14 +16,6 @@ bool IsEmptyRange(std::string_view key, std::string_view range_end) {
   return !range_end.empty() && range_end != kZeroByte && key >= range_end;
 }
 
-Delivery MakeDelivery(DeliveryKind kind, WatchId id, kv::Revision revision) {
-  Delivery delivery;
-  delivery.kind = kind;
-  delivery.watch_id = id;
-  delivery.revision = revision;
-  return delivery;
-}
-
 std::shared_ptr<Watcher> MakeWatcher(StreamState* stream, WatchId id, const WatchRequest& request) {
   auto watcher = std::make_shared<Watcher>();
   watcher->stream = stream;
@@ -63,14 +55,16 @@ void Dispatcher::Create(StreamState* stream, const WatchRequest& request, ReadyL
   slot->second = MakeWatcher(stream, id, request);
   ++counters_.watchers;
   const kv::Revision current = engine_->CurrentRevision();
-  stream->queue->Push(MakeDelivery(DeliveryKind::kCreated, id, current), ready);
+  Push(stream, DeliveryKind::kCreated, id, current, ready);
   Enter(slot->second.get(), current, ready);
 }
 
 void Dispatcher::RefuseCreate(StreamState* stream, std::string reason, ReadyList* ready) {
-  Delivery delivery = MakeDelivery(DeliveryKind::kCreateFailed, kNoWatch, engine_->CurrentRevision());
+  Delivery delivery;
+  delivery.kind = DeliveryKind::kCreateFailed;
+  delivery.revision = engine_->CurrentRevision();
   delivery.extras = std::make_unique<DeliveryExtras>(DeliveryExtras{std::move(reason), 0});
-  stream->queue->Push(std::move(delivery), ready);
+  Push(stream, std::move(delivery), ready);
 }
 
 WatchId Dispatcher::PickId(StreamState* stream) {
@@ -99,7 +93,7 @@ void Dispatcher::Cancel(StreamState* stream, WatchId id, ReadyList* ready) {
   const auto found = stream->watchers.find(id);
   if (found == stream->watchers.end()) return;
   Forget(found->second.get());
-  stream->queue->Push(MakeDelivery(DeliveryKind::kCanceled, id, engine_->CurrentRevision()), ready);
+  Push(stream, DeliveryKind::kCanceled, id, engine_->CurrentRevision(), ready);
 }
 
 bool Dispatcher::MayHaveProgress(const Watcher& watcher) const {
@@ -107,25 +101,45 @@ bool Dispatcher::MayHaveProgress(const Watcher& watcher) const {
 }
 
 void Dispatcher::RequestProgress(StreamState* stream, ReadyList* ready) {
-  if (stream->watchers.empty() || stream->queue->Full()) return;
+  if (stream->watchers.empty() || stream->queue.Full()) return;
   for (const auto& [id, watcher] : stream->watchers) {
     if (!MayHaveProgress(*watcher)) return;
   }
-  stream->queue->Push(MakeDelivery(DeliveryKind::kProgress, kNoWatch, published_), ready);
+  Push(stream, DeliveryKind::kProgress, kNoWatch, published_, ready);
 }
 
 void Dispatcher::Tick(StreamState* stream, ReadyList* ready) {
   for (const auto& [id, watcher] : stream->watchers) {
     const bool quiet = !std::exchange(watcher->had_event, false);
     if (!watcher->progress_notify || !quiet || !MayHaveProgress(*watcher)) continue;
-    if (stream->queue->Full()) continue;
-    stream->queue->Push(MakeDelivery(DeliveryKind::kProgress, id, published_), ready);
+    if (!stream->queue.Full()) Push(stream, DeliveryKind::kProgress, id, published_, ready);
   }
 }
 
-void Dispatcher::Resume(StreamState* stream) {
-  for (Watcher* watcher : stream->parked) watcher->place = Place::kWaiting;
-  waiting_.splice(waiting_.end(), stream->parked);
+bool Dispatcher::Take(StreamState* stream, std::size_t max, std::vector<Delivery>* out) {
+  stream->queue.Take(max, out);
+  if (!stream->parked.empty() && stream->queue.HasRoomAgain()) {
+    for (Watcher* watcher : stream->parked) watcher->place = Place::kWaiting;
+    waiting_.splice(waiting_.end(), stream->parked);
+  }
+  return !stream->queue.empty();
+}
+
+void Dispatcher::Push(StreamState* stream, Delivery&& delivery, ReadyList* ready) {
+  if (stream->queue.empty()) {
+    ++stream->notices_due;
+    ready->push_back(stream);
+  }
+  stream->queue.Push(std::move(delivery));
+}
+
+void Dispatcher::Push(StreamState* stream, DeliveryKind kind, WatchId id, kv::Revision revision,
+                      ReadyList* ready) {
+  Delivery delivery;
+  delivery.kind = kind;
+  delivery.watch_id = id;
+  delivery.revision = revision;
+  Push(stream, std::move(delivery), ready);
 }
 
 // From place to place.
@@ -169,17 +183,25 @@ void Dispatcher::Leave(Watcher* watcher) {
   }
 }
 
-void Dispatcher::Forget(Watcher* watcher) {
+void Dispatcher::End(Watcher* watcher) {
+  if (watcher->ended) return;
+  watcher->ended = true;
   Move(watcher, Place::kGone);
   --counters_.watchers;
+}
+
+void Dispatcher::Forget(Watcher* watcher) {
+  End(watcher);
   watcher->stream->watchers.erase(watcher->id);
 }
 
 void Dispatcher::CancelCompacted(Watcher* watcher, kv::Revision compacted, ReadyList* ready) {
-  Delivery delivery = MakeDelivery(DeliveryKind::kCompacted, watcher->id, 0);
+  Delivery delivery;
+  delivery.kind = DeliveryKind::kCompacted;
+  delivery.watch_id = watcher->id;
   delivery.extras = std::make_unique<DeliveryExtras>(DeliveryExtras{{}, compacted});
-  watcher->stream->queue->Push(std::move(delivery), ready);
-  Forget(watcher);
+  Push(watcher->stream, std::move(delivery), ready);
+  End(watcher);
 }
 
 }  // namespace kvist::watch

@@ -2,11 +2,11 @@
 // own; watch/publisher.cc has both.
 //
 // Invariants, with `published` the newest revision that Publish has seen:
-// 1. A watcher in kSynced has been offered every event up to `published`, but those below its `next`.
-//    Its own queue took all of them.
+// 1. A watcher in kSynced has been offered every event up to `published`, but those below its `next`, and
+//    its queue had room for all of them.
 // 2. A watcher in kWaiting, kParked or kInRound has been offered every event below its `next`, which is
 //    not above `published` + 1, and none from there on.
-// 3. Who is kParked has a queue that will report room: whoever parks it was turned away from the queue.
+// 3. A stream with watchers in kParked has a queue without room, so that a Take is to come.
 // 4. While a round is running, the tail has every batch published since it began, or is marked as cut.
 
 #ifndef KVIST_WATCH_DISPATCHER_H_
@@ -19,11 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kv/engine.h"
 #include "kv/types.h"
 #include "watch/catch_up.h"
 #include "watch/delivery.h"
-#include "watch/delivery_queue.h"
 #include "watch/event_sets.h"
 #include "watch/publisher.h"
 #include "watch/watcher.h"
@@ -38,9 +38,12 @@ inline constexpr std::size_t kTailRecordsMax = 256;
 // How many waiting watchers are looked at for a round, which bounds the time under the lock.
 inline constexpr std::size_t kRoundCandidatesMax = 1024;
 
-// Not thread-safe: its owner guards it. It calls the engine's reads, which therefore must not wait for
-// what waits for the owner's lock. Methods add to `*ready` the queues that are to be notified once that
-// lock is released.
+// Streams whose sinks are to be told that the queue is no longer empty, once no lock is held. Each has
+// `notices_due` raised for it.
+using ReadyList = absl::InlinedVector<StreamState*, 4>;
+
+// Not thread-safe: its owner guards it and all StreamStates with one lock. It calls the engine's reads,
+// which therefore must not wait for what waits for that lock.
 class Dispatcher {
  public:
   explicit Dispatcher(kv::Engine* engine) : engine_(engine), sets_(engine) {}
@@ -57,8 +60,7 @@ class Dispatcher {
   void RequestProgress(StreamState* stream, ReadyList* ready);
   void Tick(StreamState* stream, ReadyList* ready);
 
-  // The stream's queue has reported room.
-  void Resume(StreamState* stream);
+  bool Take(StreamState* stream, std::size_t max, std::vector<Delivery>* out);
 
   // Offers a batch to the synced watchers.
   void Publish(const kv::CommittedBatch& batch, ReadyList* ready);
@@ -75,16 +77,23 @@ class Dispatcher {
   static WatchId PickId(StreamState* stream);
   void Enter(Watcher* watcher, kv::Revision current, ReadyList* ready);
 
+  static void Push(StreamState* stream, Delivery&& delivery, ReadyList* ready);
+  static void Push(StreamState* stream, DeliveryKind kind, WatchId id, kv::Revision revision,
+                   ReadyList* ready);
+
   // From place to place.
   void Move(Watcher* watcher, Place to);
   void Leave(Watcher* watcher);
+  // Ends a watch, once: it hears nothing more, and its id stays taken.
+  void End(Watcher* watcher);
+  // Ends it and gives the id back. The watcher may be gone afterwards.
   void Forget(Watcher* watcher);
   void CancelCompacted(Watcher* watcher, kv::Revision compacted, ReadyList* ready);
 
   // Publication.
   void PublishRecords(WatcherIndex* index, const std::vector<kv::LogRecord>& records, ReadyList* ready);
   void OfferTouched(WatcherIndex* index, kv::Revision revision, ReadyList* ready);
-  [[nodiscard]] bool Deliver(Watcher* watcher, std::shared_ptr<const EventBlock> events,
+  [[nodiscard]] bool Deliver(Watcher* watcher, const std::shared_ptr<const EventBlock>& events,
                              kv::Revision revision, ReadyList* ready);
   void KeepForRound(const kv::CommittedBatch& batch);
 

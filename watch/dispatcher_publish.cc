@@ -34,10 +34,10 @@ void Dispatcher::PublishRecords(WatcherIndex* index, const std::vector<kv::LogRe
 
 void Dispatcher::OfferTouched(WatcherIndex* index, kv::Revision revision, ReadyList* ready) {
   for (Watcher* watcher : touched_) {
-    std::shared_ptr<const EventBlock> events =
+    const std::shared_ptr<const EventBlock>& events =
         sets_.Block(std::exchange(watcher->wanted, EventSets::kEmpty), watcher->prev_kv);
     const bool readable = events != nullptr;
-    if (readable && Deliver(watcher, std::move(events), revision, ready)) continue;
+    if (readable && Deliver(watcher, events, revision, ready)) continue;
     watcher->next = revision;
     // A round's watcher leaves the round's index here, a synced one leaves synced_ as it moves.
     if (watcher->place == Place::kInRound) index->Remove(watcher);
@@ -46,19 +46,18 @@ void Dispatcher::OfferTouched(WatcherIndex* index, kv::Revision revision, ReadyL
   touched_.clear();
 }
 
-// False if the queue is full; it will then report room.
-bool Dispatcher::Deliver(Watcher* watcher, std::shared_ptr<const EventBlock> events, kv::Revision revision,
-                         ReadyList* ready) {
-  const auto count = static_cast<std::int64_t>(events->count());
+// False if the queue is full.
+bool Dispatcher::Deliver(Watcher* watcher, const std::shared_ptr<const EventBlock>& events,
+                         kv::Revision revision, ReadyList* ready) {
+  if (watcher->stream->queue.Full()) return false;
   Delivery delivery;
-  delivery.kind = DeliveryKind::kEvents;
   delivery.fragment = watcher->fragment;
   delivery.watch_id = watcher->id;
   delivery.revision = revision;
-  delivery.events = std::move(events);
-  if (!watcher->stream->queue->PushIfRoom(std::move(delivery), ready)) return false;
+  delivery.events = events;
+  Push(watcher->stream, std::move(delivery), ready);
   watcher->had_event = true;
-  counters_.events += count;
+  counters_.events += static_cast<std::int64_t>(events->count());
   return true;
 }
 
@@ -80,7 +79,7 @@ void Dispatcher::BeginRound(CatchUpRound* round, ReadyList* ready) {
     Watcher* const watcher = *next++;
     if (watcher->next < compacted) {
       CancelCompacted(watcher, compacted, ready);
-    } else if (!watcher->stream->queue->HasRoom()) {
+    } else if (watcher->stream->queue.Full()) {
       Move(watcher, Place::kParked);
     } else if (round->Takes(*watcher)) {
       Move(watcher, Place::kInRound);
@@ -115,7 +114,7 @@ void Dispatcher::Accept(CatchUpRound* round, CatchUpRound::Entry* entry, bool al
   Watcher* const watcher = entry->watcher.get();
   if (watcher->place == Place::kInRound && !entry->failed) {
     const kv::Revision header = all ? round->to() : published_;
-    if (entry->events != nullptr && !Deliver(watcher, std::move(entry->events), header, ready)) {
+    if (entry->events != nullptr && !Deliver(watcher, entry->events, header, ready)) {
       round->index()->Remove(watcher);
       return Move(watcher, Place::kParked);
     }

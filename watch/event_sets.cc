@@ -51,42 +51,32 @@ void EventSets::Start(const std::vector<kv::LogRecord>* records) {
   previous_.clear();
 }
 
-EventSets::Set EventSets::Extend(Set set, std::uint32_t record) {
-  Set next = nodes_[set].child;
-  if (next == kEmpty || nodes_[set].child_record != record) {
-    next = static_cast<Set>(nodes_.size());
-    Node node;
-    node.parent = set;
-    node.record = record;
-    node.count = nodes_[set].count + 1;
-    node.bytes = nodes_[set].bytes + (*records_)[record].key_value.size() + kEventOverheadMax;
-    nodes_[set].child_record = record;
-    nodes_[set].child = next;
-    nodes_.push_back(std::move(node));
+EventSets::Set EventSets::AddChild(Set set, std::uint32_t record) {
+  const auto child = static_cast<Set>(nodes_.size());
+  Node& node = nodes_.emplace_back();
+  node.parent = set;
+  node.record = record;
+  node.count = nodes_[set].count + 1;
+  node.bytes = nodes_[set].bytes + (*records_)[record].key_value.size() + kEventOverheadMax;
+  nodes_[set].child_record = record;
+  nodes_[set].child = child;
+  return child;
+}
+
+void EventSets::MakeBlock(Set set, bool prev_kv) {
+  const Numbers records = RecordsOf(set);
+  Node& node = nodes_[set];
+  if (!prev_kv) {
+    node.plain = Encode(records, false);
+    return;
   }
-  if (nodes_[next].watchers++ == 0) bytes_ += nodes_[next].bytes;
-  if (set != kEmpty && --nodes_[set].watchers == 0) bytes_ -= nodes_[set].bytes;
-  return next;
-}
-
-std::shared_ptr<const EventBlock> EventSets::Block(Set set, bool prev_kv) {
-  if (prev_kv) return BlockWithPrev(set);
-  Node& node = nodes_[set];
-  if (node.plain == nullptr) node.plain = Encode(set, false);
-  return node.plain;
-}
-
-std::shared_ptr<const EventBlock> EventSets::BlockWithPrev(Set set) {
-  Node& node = nodes_[set];
-  if (node.with_prev != nullptr) return node.with_prev;
   if (previous_.size() < records_->size()) previous_.resize(records_->size());
   bool any = false;
-  for (const std::uint32_t record : RecordsOf(set)) {
-    if (!ReadPrevious(record)) return nullptr;
+  for (const std::uint32_t record : records) {
+    if (!ReadPrevious(record)) return;
     any |= !previous_[record].field.empty();
   }
-  node.with_prev = any ? Encode(set, true) : Block(set, false);
-  return node.with_prev;
+  node.with_prev = any ? Encode(records, true) : Block(set, false);
 }
 
 bool EventSets::ReadPrevious(std::uint32_t number) {
@@ -111,8 +101,8 @@ bool EventSets::ReadPrevious(std::uint32_t number) {
   return true;
 }
 
-std::vector<std::uint32_t> EventSets::RecordsOf(Set set) const {
-  std::vector<std::uint32_t> records(nodes_[set].count);
+EventSets::Numbers EventSets::RecordsOf(Set set) const {
+  Numbers records(nodes_[set].count);
   for (auto out = records.rbegin(); out != records.rend(); ++out) {
     *out = nodes_[set].record;
     set = nodes_[set].parent;
@@ -120,13 +110,13 @@ std::vector<std::uint32_t> EventSets::RecordsOf(Set set) const {
   return records;
 }
 
-std::shared_ptr<const EventBlock> EventSets::Encode(Set set, bool prev_kv) const {
-  auto block = std::make_shared<EventBlock>();
-  const std::vector<std::uint32_t> records = RecordsOf(set);
-  std::size_t bytes = nodes_[set].bytes;
-  if (prev_kv) {
-    for (const std::uint32_t record : records) bytes += previous_[record].field.size();
+std::shared_ptr<const EventBlock> EventSets::Encode(const Numbers& records, bool prev_kv) const {
+  std::size_t bytes = 0;
+  for (const std::uint32_t record : records) {
+    bytes += (*records_)[record].key_value.size() + kEventOverheadMax;
+    if (prev_kv) bytes += previous_[record].field.size();
   }
+  auto block = std::make_shared<EventBlock>();
   block->wire.reserve(bytes);
   block->sizes.reserve(records.size());
   for (const std::uint32_t record : records) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kv/engine.h"
 #include "kv/types.h"
 #include "watch/event_block.h"
@@ -35,15 +36,27 @@ class EventSets {
 
   // The set `set` and record number `record`: for a watcher that leaves the one for the other. No record
   // of a lower number may be added after.
-  Set Extend(Set set, std::uint32_t record);
+  Set Extend(Set set, std::uint32_t record) {
+    Set next = nodes_[set].child;
+    if (next == kEmpty || nodes_[set].child_record != record) next = AddChild(set, record);
+    if (nodes_[next].watchers++ == 0) bytes_ += nodes_[next].bytes;
+    if (set != kEmpty && --nodes_[set].watchers == 0) bytes_ -= nodes_[set].bytes;
+    return next;
+  }
 
   // Sets made since Start, and the bytes of all that a watcher is at, without previous values.
   [[nodiscard]] std::size_t count() const { return nodes_.size() - 1; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   // The events of a set that is not empty, made at the first call. Null if `prev_kv` is wanted and the
-  // store failed to read one; a previous value that is compacted is left out.
-  std::shared_ptr<const EventBlock> Block(Set set, bool prev_kv);
+  // store failed to read one; a previous value that is compacted is left out. The reference is valid until
+  // the next Start or Extend.
+  const std::shared_ptr<const EventBlock>& Block(Set set, bool prev_kv) {
+    Node& node = nodes_[set];
+    const std::shared_ptr<const EventBlock>& block = prev_kv ? node.with_prev : node.plain;
+    if (block == nullptr) MakeBlock(set, prev_kv);
+    return block;
+  }
 
  private:
   struct Node {
@@ -64,10 +77,14 @@ class EventSets {
     std::string field;
   };
 
-  [[nodiscard]] std::vector<std::uint32_t> RecordsOf(Set set) const;
-  std::shared_ptr<const EventBlock> BlockWithPrev(Set set);
+  Set AddChild(Set set, std::uint32_t record);
+
+  using Numbers = absl::InlinedVector<std::uint32_t, 16>;
+
+  [[nodiscard]] Numbers RecordsOf(Set set) const;
+  void MakeBlock(Set set, bool prev_kv);
   bool ReadPrevious(std::uint32_t record);
-  [[nodiscard]] std::shared_ptr<const EventBlock> Encode(Set set, bool prev_kv) const;
+  [[nodiscard]] std::shared_ptr<const EventBlock> Encode(const Numbers& records, bool prev_kv) const;
 
   kv::Engine* const engine_;
   const std::vector<kv::LogRecord>* records_ = nullptr;

@@ -57,9 +57,9 @@ class IntervalTree {
   Node* FindOrInsert(std::string_view begin, const End& end) { return Insert(begin, end, &root_); }
 
   // Takes a range out. `node` is in this tree, and gone after.
-  void Erase(Node* node) { Erase(*node, &root_); }
+  void Erase(Node* node) { const Link erased = Erase(*node, &root_); }
 
-  // Calls `visit(Value&)` for each range that holds `key`. The tree must not be changed meanwhile.
+  // Calls `visit(const Value&)` for each range that holds `key`. The tree must not be changed meanwhile.
   template <typename Visit>
   void VisitContaining(std::string_view key, Visit&& visit) const {
     VisitContaining(root_.get(), key, visit);
@@ -101,19 +101,27 @@ class IntervalTree {
     const auto side = order < 0 ? &Node::left_ : &Node::right_;
     const auto other = order < 0 ? &Node::right_ : &Node::left_;
     Node* const result = Insert(begin, end, &((**link).*side));
-    if (((**link).*side)->priority_ > (*link)->priority_) Rotate(link, side, other);
-    Update(link->get());
+    if (((**link).*side)->priority_ > (*link)->priority_) {
+      Rotate(link, side, other);
+      Update(link->get());
+    } else if (result->end_ > *(*link)->greatest_end_) {
+      (*link)->greatest_end_ = &result->end_;
+    }
     return result;
   }
 
-  void Erase(const Node& node, Link* link) {
+  // Returns what it took out: it must live until the nodes above know that it is gone.
+  static Link Erase(const Node& node, Link* link) {
+    Link erased;
     if (link->get() == &node) {
-      *link = Merge(std::move((*link)->left_), std::move((*link)->right_));
-      return;
+      erased = std::move(*link);
+      *link = Merge(std::move(erased->left_), std::move(erased->right_));
+      return erased;
     }
     const bool before = Order(node.begin_, node.end_, **link) < 0;
-    Erase(node, before ? &(*link)->left_ : &(*link)->right_);
-    Update(link->get());
+    erased = Erase(node, before ? &(*link)->left_ : &(*link)->right_);
+    if ((*link)->greatest_end_ == &node.end_) Update(link->get());
+    return erased;
   }
 
   // One tree of two, of which all of `left` comes before all of `right`.
@@ -133,8 +141,11 @@ class IntervalTree {
   template <typename Visit>
   static void VisitContaining(const Node* node, std::string_view key, Visit& visit) {
     while (node != nullptr && node->greatest_end_->IsAfter(key)) {
+      if (key < node->begin_) {
+        node = node->left_.get();
+        continue;
+      }
       VisitContaining(node->left_.get(), key, visit);
-      if (key < node->begin_) return;
       if (node->end_.IsAfter(key)) visit(node->value);
       node = node->right_.get();
     }

@@ -25,7 +25,8 @@ class StreamSink {
  public:
   virtual ~StreamSink() = default;
 
-  // The queue went from empty to not empty. Called once, and not again until Take has emptied the queue.
+  // The queue went from empty to not empty. Called once, and not again until Take has emptied the queue,
+  // which it may have done before the call comes.
   // Runs on any thread (of a writer, of a caller of the stream, of catch-up), with no lock of this room
   // held, and holds up other streams' news: be short, post to an event loop. May call Take; must not
   // destroy the stream.
@@ -41,7 +42,7 @@ class StreamSink {
 class WatchStream {
  public:
   // Ends all watches. Waits for an OnReady under way on another thread; none follows. So the caller must
-  // hold no lock that its OnReady takes.
+  // hold no lock that an OnReady, of this stream or another, takes.
   virtual ~WatchStream() = default;
 
   // Creates a watch. Answers kCreated; or kCreateFailed if the start revision is negative, the range is
@@ -52,7 +53,8 @@ class WatchStream {
   // among the others.
   virtual void RefuseCreate(std::string reason) = 0;
 
-  // Ends a watch and answers kCanceled; its id may be used again. Ignored if there is none with this id.
+  // Ends a watch and answers kCanceled; its id may be used again. Ignored if there is none with this id. A
+  // watch that was ended by compaction is there until then.
   virtual void Cancel(WatchId id) = 0;
 
   // Answers kProgress for the stream, behind all events up to that revision; or nothing if a watch is

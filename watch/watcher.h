@@ -13,11 +13,11 @@
 #include "absl/container/inlined_vector.h"
 #include "kv/types.h"
 #include "watch/delivery.h"
+#include "watch/delivery_queue.h"
 #include "watch/interval_tree.h"
 
 namespace kvist::watch {
 
-class DeliveryQueue;
 struct StreamState;
 struct Watcher;
 
@@ -38,47 +38,58 @@ using WaitList = std::list<Watcher*>;
 //   any -> kGone                   canceled, compacted, or its stream is gone
 enum class Place : std::uint8_t { kSynced, kWaiting, kParked, kInRound, kGone };
 
-// Owned by its stream, and by a round of catch-up that it takes part in.
+// Owned by its stream, and by a round of catch-up that it takes part in. What delivering an event needs is
+// together at the front.
 struct Watcher : std::enable_shared_from_this<Watcher> {
-  // Constant once created.
-  StreamState* stream = nullptr;
+  StreamState* stream = nullptr;  // constant, as are the next lines
   WatchId id = 0;
-  std::string key;
-  std::string range_end;   // as in WatchRequest
-  kv::Revision start = 0;  // as asked for; 0 if not
-  bool progress_notify = false;
-  bool prev_kv = false;
-  bool fragment = false;
   bool no_put = false;
   bool no_delete = false;
+  bool prev_kv = false;
+  bool fragment = false;
+  bool progress_notify = false;
 
-  Place place = Place::kSynced;
+  // Over by compaction, which the stream was told. As in etcd, the id stays taken, and the stream without
+  // progress, until the client cancels the watch too; clients do that by themselves.
+  bool ended = false;
   bool had_event = false;  // queued since the last Tick
+  Place place = Place::kSynced;
+
+  // What it wants of the records being matched: an EventSets::Set. This, `node` and `slot` belong to the
+  // catch-up thread in kInRound, which uses them without a lock.
+  std::uint32_t wanted = 0;
 
   // The first revision not yet offered to this watcher. In kSynced: everything published from `next` on
   // was offered as it came, and `next` stays.
   kv::Revision next = 0;
 
+  // Its place in a WatcherIndex.
+  std::size_t slot = 0;       // in the WatcherGroup
+  RangeNode* node = nullptr;  // null for a single key
+
   // Its place in the list of kWaiting or kParked.
   WaitList::iterator position;
 
-  // Its place in a WatcherIndex, and what it wants of the records being matched: see EventSets. In
-  // kInRound these belong to the catch-up thread, which uses them without a lock.
-  RangeNode* node = nullptr;  // null for a single key
-  std::size_t slot = 0;       // in the WatcherGroup
-  std::uint32_t wanted = 0;   // EventSets::Set
+  // Constant.
+  kv::Revision start = 0;  // as asked for; 0 if not
+  std::string key;
+  std::string range_end;  // as in WatchRequest
 
   [[nodiscard]] bool Wants(const kv::LogRecord& record) const {
     return record.revision >= next && !(record.tombstone ? no_delete : no_put);
   }
 };
 
-// What the dispatcher keeps for a stream.
+// What the publisher keeps for a stream.
 struct StreamState {
-  DeliveryQueue* queue = nullptr;
-  absl::flat_hash_map<WatchId, std::shared_ptr<Watcher>> watchers;
+  explicit StreamState(StreamSink* s) : sink(s) {}
+
+  StreamSink* const sink;
+  int notices_due = 0;  // how often the sink is yet to be told
+  DeliveryQueue queue;
+  WaitList parked;      // kParked, until the queue has room again
   WatchId next_id = 0;  // where the search for a free id starts
-  WaitList parked;      // kParked, until the queue has room
+  absl::flat_hash_map<WatchId, std::shared_ptr<Watcher>> watchers;
 };
 
 }  // namespace kvist::watch

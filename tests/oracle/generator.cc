@@ -75,6 +75,7 @@ Generator::Interval Generator::AnyInterval() {
   Interval interval = FewKeys();
   if (dice < 97) std::swap(interval.key, interval.range_end);  // reversed
   if (dice >= 97) interval.range_end = interval.key;           // empty
+  interval.few = interval.range_end != "\0"s;                  // for that has a meaning of its own
   return interval;
 }
 

@@ -24,7 +24,11 @@ std::vector<Operation> Sequence(std::uint64_t seed, const Dialect& dialect, std:
 
 ServerOptions Etcd() { return {.binary = EtcdBinary(), .is_etcd = true, .sync = false}; }
 
-ServerOptions Kvist() { return {.binary = KvistBinary(), .sync = false}; }
+ServerOptions Kvist() {
+  ServerOptions options = ServerUnderTest();
+  options.sync = false;
+  return options;
+}
 
 class OracleTest : public testing::Test {
  protected:

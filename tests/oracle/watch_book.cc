@@ -12,7 +12,7 @@ using etcdserverpb::WatchCreateRequest;
 using etcdserverpb::WatchResponse;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience(5000);
+constexpr milliseconds kPatience(4000);
 // How long to wait for the answer to a progress request before asking again.
 constexpr milliseconds kProgressPatience(20);
 // In this time an etcd has caught a watch up for certain (it looks each 100 ms).
@@ -165,6 +165,7 @@ void WatchBook::Cancel(Stream* stream, std::int64_t id, Reply* reply) {
   if (found == stream->watches.end()) return;  // an answer would be noticed later, as one to nothing
   if (!Await(stream, kPatience, reply, [&] { return found->second.canceled.has_value(); })) {
     reply->faults.push_back("no answer to a watch cancel request");
+    stream->watches.erase(found);  // one fault is enough
     return;
   }
   reply->Add("canceled", *found->second.canceled);

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -81,11 +82,14 @@ std::vector<std::string> EtcdCommandLine(const ServerOptions& options) {
 
 }  // namespace
 
-std::string KvistBinary() {
+ServerOptions ServerUnderTest() {
   const char* path = std::getenv("KVIST_BIN");
-  if (path != nullptr && *path != '\0') return path;
-  std::fprintf(stderr, "KVIST_BIN must name the kvist program to test\n");
-  std::exit(2);
+  if (path == nullptr || *path == '\0') {
+    std::fprintf(stderr, "KVIST_BIN must name the kvist program to test\n");
+    std::exit(2);
+  }
+  const std::string name = std::filesystem::path(path).filename();
+  return {.binary = path, .is_etcd = absl::StartsWith(name, "etcd")};
 }
 
 std::string EtcdBinary() {
@@ -225,10 +229,10 @@ ExitStatus ServerProcess::Terminate() {
 
 std::string ServerProcess::Log() const { return ReadFile(log_file_); }
 
-std::int64_t ServerProcess::ResidentBytes() const {
+std::int64_t ServerProcess::StatusBytes(const std::string& field) const {
   std::ifstream status(absl::StrCat("/proc/", pid_, "/status"));
   for (std::string line; std::getline(status, line);) {
-    if (absl::StartsWith(line, "VmRSS:")) return std::atoll(line.c_str() + 6) * 1024;
+    if (absl::StartsWith(line, field)) return std::atoll(line.c_str() + field.size()) * 1024;
   }
   return 0;
 }

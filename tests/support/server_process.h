@@ -34,8 +34,9 @@ struct ExitStatus {
   int signal = 0;
 };
 
-// The path of the kvist to test: KVIST_BIN, which ctest sets. Ends the program when there is none.
-std::string KvistBinary();
+// The server to test: KVIST_BIN, which ctest sets. Ends the program when there is none. It may name an etcd,
+// too, to see what a test says of that.
+ServerOptions ServerUnderTest();
 
 // The real etcd to compare with: KVIST_ORACLE, else build/tools/etcd in the source tree, else Debian's.
 // Empty when there is none.
@@ -74,12 +75,15 @@ class ServerProcess {
   // All that it printed so far, and what earlier servers with the same log file did.
   [[nodiscard]] std::string Log() const;
   // Bytes of memory the process holds now (VmRSS).
-  [[nodiscard]] std::int64_t ResidentBytes() const;
+  [[nodiscard]] std::int64_t ResidentBytes() const { return StatusBytes("VmRSS:"); }
+  // Those of them that are its own, and not pages of mapped files (RssAnon).
+  [[nodiscard]] std::int64_t OwnBytes() const { return StatusBytes("RssAnon:"); }
 
  private:
   ServerProcess(pid_t pid, int port, std::string log_file)
       : pid_(pid), port_(port), log_file_(std::move(log_file)) {}
   absl::Status WaitUntilReady();
+  [[nodiscard]] std::int64_t StatusBytes(const std::string& field) const;
   bool Reap(int wait_flags);
 
   pid_t pid_;
