@@ -25,7 +25,7 @@ TEST(ListenCheckTest, AnAddressInUseUntilItIsFree) {
   ASSERT_EQ(listen(fd, 1), 0);
   ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
   const std::string port = std::to_string(ntohs(address.sin_port));
-  for (const std::string& host : {"127.0.0.1", "localhost"}) {
+  for (const std::string host : {"127.0.0.1", "localhost"}) {
     const std::string url = "http://" + host + ":" + port;
     EXPECT_EQ(Check(url),
               "cannot listen on " + url +
