@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,9 +28,9 @@ class DeliveryQueueTest : public ::testing::Test {
     return delivery;
   }
   static std::shared_ptr<const EventBlock> BlockOf(std::size_t bytes) {
-    auto block = std::make_shared<EventBlock>();
-    block->wire.assign(bytes, 'w');
-    return block;
+    const NewEventBlock made = MakeEventBlock(bytes);
+    std::fill_n(made.wire, bytes, 'w');
+    return made.block;
   }
   void PushNumbered(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) queue_.Push(Numbered(0));

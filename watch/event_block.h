@@ -5,7 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <string_view>
 
 #include "absl/container/inlined_vector.h"
 
@@ -15,8 +16,8 @@ namespace kvist::watch {
 // once shared; may be read from any thread.
 struct EventBlock {
   // Each event as field 11 of etcdserverpb.WatchResponse: tag, length, mvccpb.Event{type = 1, kv = 2,
-  // prev_kv = 3}. Append it to the other fields of a reply as it is.
-  std::string wire;
+  // prev_kv = 3}. Append it to the other fields of a reply as it is. Lives as long as the block.
+  std::string_view wire;
 
   // The bytes of each event in `wire`, tag and length included, in order: where a reply may be cut into
   // fragments. Their sum is wire.size().
@@ -24,6 +25,13 @@ struct EventBlock {
 
   [[nodiscard]] std::size_t count() const { return sizes.size(); }
 };
+
+// A block with room for its events, which are to be written to `wire`, all of it, before it is shared.
+struct NewEventBlock {
+  std::shared_ptr<EventBlock> block;
+  char* wire = nullptr;  // the memory of block->wire
+};
+NewEventBlock MakeEventBlock(std::size_t wire_bytes);
 
 }  // namespace kvist::watch
 

@@ -1,5 +1,6 @@
 #include "watch/event_sets.h"
 
+#include <algorithm>
 #include <bit>
 #include <string_view>
 #include <utility>
@@ -11,28 +12,37 @@
 namespace kvist::watch {
 namespace {
 
-// Field numbers of etcdserverpb.WatchResponse and mvccpb.Event.
-constexpr int kEventsField = 11;
-constexpr int kKeyValueField = 2;
-constexpr std::string_view kTypeDelete("\x08\x01", 2);  // type = DELETE; PUT is 0 and so left out
+// Tag bytes: field number << 3 | wire type.
+constexpr char kEventsTag = 11 << 3 | 2;   // of etcdserverpb.WatchResponse
+constexpr char kKeyValueTag = 2 << 3 | 2;  // of mvccpb.Event, as the following
 constexpr char kPrevKvTag = 3 << 3 | 2;
+constexpr std::string_view kTypeDelete("\x08\x01", 2);  // type = DELETE; PUT is 0 and so left out
 
-// Tag and length of an event and its key-value, and its type: at most so many bytes.
-constexpr std::size_t kEventOverheadMax = 2 * 11 + 2;
-
-// The bytes of a length-delimited field with a number below 16.
+// The bytes of a length-delimited field with a tag of one byte.
 std::size_t FieldSize(std::size_t content) {
   return 1 + (static_cast<std::size_t>(std::bit_width(content | 1)) + 6) / 7 + content;
 }
 
-void AppendEvent(const kv::LogRecord& record, std::string_view prev_kv_field, EventBlock* block) {
-  const std::size_t content =
-      (record.tombstone ? kTypeDelete.size() : 0) + FieldSize(record.key_value.size()) + prev_kv_field.size();
-  kv::AppendFieldHeader(kEventsField, content, &block->wire);
-  if (record.tombstone) block->wire.append(kTypeDelete);
-  kv::AppendField(kKeyValueField, record.key_value, &block->wire);
-  block->wire.append(prev_kv_field);
-  block->sizes.push_back(static_cast<std::uint32_t>(FieldSize(content)));
+std::size_t EventSize(const kv::LogRecord& record, std::string_view prev_kv_field) {
+  return (record.tombstone ? kTypeDelete.size() : 0) + FieldSize(record.key_value.size()) +
+         prev_kv_field.size();
+}
+
+char* Write(std::string_view bytes, char* out) { return std::copy(bytes.begin(), bytes.end(), out); }
+
+char* WriteFieldHeader(char tag, std::size_t content, char* out) {
+  *out++ = tag;
+  for (; content >= 0x80; content >>= 7) *out++ = static_cast<char>(content | 0x80);
+  *out++ = static_cast<char>(content);
+  return out;
+}
+
+char* WriteEvent(const kv::LogRecord& record, std::string_view prev_kv_field, char* out) {
+  out = WriteFieldHeader(kEventsTag, EventSize(record, prev_kv_field), out);
+  if (record.tombstone) out = Write(kTypeDelete, out);
+  out = WriteFieldHeader(kKeyValueTag, record.key_value.size(), out);
+  out = Write(record.key_value, out);
+  return Write(prev_kv_field, out);
 }
 
 bool IsCreation(const kv::LogRecord& record) {
@@ -45,6 +55,7 @@ bool IsCreation(const kv::LogRecord& record) {
 
 void EventSets::Start(const std::vector<kv::LogRecord>* records) {
   records_ = records;
+  if (nodes_.size() == 1) return;  // as it is between events that nobody wants
   nodes_.clear();
   nodes_.emplace_back();
   bytes_ = 0;
@@ -57,7 +68,7 @@ EventSets::Set EventSets::AddChild(Set set, std::uint32_t record) {
   node.parent = set;
   node.record = record;
   node.count = nodes_[set].count + 1;
-  node.bytes = nodes_[set].bytes + (*records_)[record].key_value.size() + kEventOverheadMax;
+  node.bytes = nodes_[set].bytes + FieldSize(EventSize((*records_)[record], {}));
   nodes_[set].child_record = record;
   nodes_[set].child = child;
   return child;
@@ -111,18 +122,20 @@ EventSets::Numbers EventSets::RecordsOf(Set set) const {
 }
 
 std::shared_ptr<const EventBlock> EventSets::Encode(const Numbers& records, bool prev_kv) const {
+  const auto previous = [&](std::uint32_t record) {
+    return prev_kv ? std::string_view(previous_[record].field) : std::string_view();
+  };
   std::size_t bytes = 0;
   for (const std::uint32_t record : records) {
-    bytes += (*records_)[record].key_value.size() + kEventOverheadMax;
-    if (prev_kv) bytes += previous_[record].field.size();
+    bytes += FieldSize(EventSize((*records_)[record], previous(record)));
   }
-  auto block = std::make_shared<EventBlock>();
-  block->wire.reserve(bytes);
+  const auto [block, wire] = MakeEventBlock(bytes);
   block->sizes.reserve(records.size());
+  char* out = wire;
   for (const std::uint32_t record : records) {
-    const std::string_view previous =
-        prev_kv ? std::string_view(previous_[record].field) : std::string_view();
-    AppendEvent((*records_)[record], previous, block.get());
+    char* const end = WriteEvent((*records_)[record], previous(record), out);
+    block->sizes.push_back(static_cast<std::uint32_t>(end - out));
+    out = end;
   }
   return block;
 }
