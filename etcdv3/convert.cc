@@ -145,15 +145,6 @@ bool DecodeWatchCancel(std::string_view message, WatchCancel* request) {
   return reader.ok();
 }
 
-// The message, which has no field that means anything, must still be one.
-bool DecodeEmpty(std::string_view message) {
-  WireReader reader(message);
-  WireField field;
-  while (reader.Next(&field)) {
-  }
-  return reader.ok();
-}
-
 void ReadRangeNumber(const WireField& field, kv::RangeRequest* request) {
   switch (field.number) {
     case 3: request->limit = Int64(field); break;
@@ -232,6 +223,23 @@ bool DecodeCompact(std::string_view message, kv::CompactRequest* request) {
   return reader.ok();
 }
 
+bool IsMessage(std::string_view message) {
+  WireReader reader(message);
+  WireField field;
+  while (reader.Next(&field)) {
+  }
+  return reader.ok();
+}
+
+bool DecodeAlarmAction(std::string_view message, AlarmAction* action) {
+  WireReader reader(message);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (IsVarint(field) && field.number == 1) *action = EnumOf<AlarmAction>(field);
+  }
+  return reader.ok();
+}
+
 bool DecodeWatch(std::string_view message, WatchCommand* command) {
   const auto hold = [command]<typename Request>(std::in_place_type_t<Request>) {
     auto* held = std::get_if<Request>(command);
@@ -246,7 +254,7 @@ bool DecodeWatch(std::string_view message, WatchCommand* command) {
     if (field.number == 2) ok = DecodeWatchCancel(field.bytes, hold(std::in_place_type<WatchCancel>));
     if (field.number == 3) {
       hold(std::in_place_type<WatchProgress>);
-      ok = DecodeEmpty(field.bytes);
+      ok = IsMessage(field.bytes);
     }
   }
   return ok && reader.ok();

@@ -28,6 +28,13 @@ inline constexpr int kTxnDepthMax = 500;
 [[nodiscard]] bool DecodeTxn(std::string_view message, kv::TxnRequest* request);
 [[nodiscard]] bool DecodeCompact(std::string_view message, kv::CompactRequest* request);
 
+// Whether `message` is one at all, for requests of which no field matters.
+[[nodiscard]] bool IsMessage(std::string_view message);
+
+// What an AlarmRequest asks for.
+enum class AlarmAction { kGet = 0, kActivate = 1, kDeactivate = 2 };
+[[nodiscard]] bool DecodeAlarmAction(std::string_view message, AlarmAction* action);
+
 // What a message on a Watch stream asks for.
 struct WatchCancel {
   watch::WatchId watch_id = 0;

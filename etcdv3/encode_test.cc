@@ -225,6 +225,7 @@ TEST(MessageTest, PeerHosts) {
 TEST(ErrorsTest, TextsOfPathsAndSizes) {
   const auto text = [](const absl::Status& status) { return std::string(status.ToString()); };
   EXPECT_EQ(text(UnknownServiceError("/a.B/C")), "UNIMPLEMENTED: unknown service a.B");
+  EXPECT_EQ(text(UnknownServiceError("/foo")), "UNIMPLEMENTED: malformed method name: \"/foo\"");
   EXPECT_EQ(text(UnknownMethodError("/a.B/C")), "UNIMPLEMENTED: unknown method C for service a.B");
   EXPECT_EQ(text(MessageTooLargeError(3000000, 2097152)),
             "RESOURCE_EXHAUSTED: grpc: received message larger than max (3000000 vs. 2097152)");

@@ -34,7 +34,7 @@ absl::Status MalformedMessageError() {
       "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data");
 }
 
-absl::Status MissingMessageError() { return absl::InternalError("grpc: the call has no request message"); }
+absl::Status MissingMessageError() { return absl::UnknownError("EOF"); }
 
 absl::Status MessageTooLargeError(std::size_t size, std::size_t max) {
   return Error(absl::StatusCode::kResourceExhausted, "grpc: received message larger than max (" +
@@ -49,11 +49,6 @@ absl::Status NotYetImplementedError(std::string_view path) {
                                                      " is not implemented by this version of kvist");
 }
 
-absl::Status AlarmActivationNotImplementedError() {
-  return Error(absl::StatusCode::kUnimplemented,
-               "activating an alarm is not implemented by this version of kvist");
-}
-
 absl::Status UnknownMethodError(std::string_view path) {
   const MethodPath parts = SplitMethodPath(path);
   return Error(absl::StatusCode::kUnimplemented, "unknown method " + std::string(parts.method) +
@@ -62,7 +57,9 @@ absl::Status UnknownMethodError(std::string_view path) {
 
 absl::Status UnknownServiceError(std::string_view path) {
   const std::string service(SplitMethodPath(path).service);
-  return Error(absl::StatusCode::kUnimplemented, "unknown service " + service);
+  const std::string text =
+      service.empty() ? "malformed method name: \"" + std::string(path) + "\"" : "unknown service " + service;
+  return Error(absl::StatusCode::kUnimplemented, text);
 }
 
 absl::Status FromEngine(const absl::Status& status) {

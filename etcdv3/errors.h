@@ -27,7 +27,7 @@ absl::Status ServerStoppedError();
 absl::Status MalformedRequestError();  // of a unary call
 absl::Status MalformedMessageError();  // of a stream
 
-// INTERNAL  The client ended a call that takes one message without sending it.
+// UNKNOWN  EOF  The client ended a call that takes one message without sending it.
 absl::Status MissingMessageError();
 
 // RESOURCE_EXHAUSTED  grpc: received message larger than max (`size` vs. `max`)
@@ -35,9 +35,8 @@ absl::Status MessageTooLargeError(std::size_t size, std::size_t max);
 
 // UNIMPLEMENTED, for a method path such as "/etcdserverpb.KV/Range".
 absl::Status NotYetImplementedError(std::string_view path);
-absl::Status AlarmActivationNotImplementedError();
 absl::Status UnknownMethodError(std::string_view path);   // unknown method M for service S
-absl::Status UnknownServiceError(std::string_view path);  // unknown service S
+absl::Status UnknownServiceError(std::string_view path);  // unknown service S; malformed method name: "path"
 
 // An error of the engine as the client is to see it: the same code, "etcdserver: " before the text.
 absl::Status FromEngine(const absl::Status& status);

@@ -3,6 +3,8 @@
 #include "etcdv3/event_loop.h"
 
 #include <grpc/support/time.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <utility>
 
@@ -15,7 +17,7 @@ thread_local const EventLoop* current_loop = nullptr;
 }  // namespace
 
 EventLoop::EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue)
-    : queue_(std::move(queue)), thread_([this] { Serve(); }) {}
+    : queue_(std::move(queue)), waker_(grpc::CreateChannel("", nullptr)), thread_([this] { Serve(); }) {}
 
 EventLoop::~EventLoop() {
   queue_->Shutdown();
@@ -29,7 +31,8 @@ void EventLoop::Post(Task* task) {
   } while (!posted_.compare_exchange_weak(head, task));
   // On its own thread the loop looks at the list without being woken.
   if (current_loop == this || waking_.exchange(true)) return;
-  alarm_.Set(queue_.get(), gpr_now(GPR_CLOCK_MONOTONIC), &wake_up_);
+  waker_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE, gpr_inf_past(GPR_CLOCK_MONOTONIC), queue_.get(),
+                              &wake_up_);
 }
 
 void EventLoop::RunPosted() {

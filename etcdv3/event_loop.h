@@ -4,7 +4,7 @@
 #ifndef KVIST_ETCDV3_EVENT_LOOP_H_
 #define KVIST_ETCDV3_EVENT_LOOP_H_
 
-#include <grpcpp/alarm.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/completion_queue.h>
 
 #include <atomic>
@@ -73,10 +73,13 @@ class EventLoop {
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   // What was posted, newest first.
   std::atomic<Task*> posted_{nullptr};
-  // Whether alarm_ is set and its event not yet seen: until then all that is posted will be run.
+  // Whether a wake-up is on its way: until it is seen all that is posted will be run.
   std::atomic<bool> waking_{false};
   MemberTag<EventLoop, &EventLoop::OnWakeUp> wake_up_{this};
-  grpc::Alarm alarm_;
+  // A channel that can never connect. Asked to wait for a change of its state until a time that has
+  // passed, gRPC puts the event on the queue before the call returns, and wakes the thread in about
+  // 20 us. A grpc::Alarm goes through a timer thread and a pool instead: 600 us, measured beside it.
+  const std::shared_ptr<grpc::Channel> waker_;
   std::thread thread_;  // last: it uses all the others
 };
 

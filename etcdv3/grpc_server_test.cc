@@ -156,7 +156,32 @@ TEST_F(GrpcServerTest, GarbageIsRefusedAndTheServerGoesOn) {
   for (const char* method : {"Range", "Put", "DeleteRange", "Txn", "Compact"}) {
     EXPECT_EQ(CallRaw(channel_, std::string("/etcdserverpb.KV/") + method, "\xff\xff garbage"), kText);
   }
+  for (const char* path : {"/etcdserverpb.Maintenance/Status", "/etcdserverpb.Maintenance/Alarm",
+                           "/etcdserverpb.Cluster/MemberList", "/grpc.health.v1.Health/Check",
+                           "/grpc.health.v1.Health/List"}) {
+    EXPECT_EQ(CallRaw(channel_, path, "\xff\xff garbage"), kText);
+  }
   EXPECT_EQ(Put("k", "v"), Header(2));
+}
+
+TEST_F(GrpcServerTest, ACallWithoutAMessage) {
+  grpc::GenericStub stub(channel_);
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  auto call = stub.PrepareCall(&context, "/etcdserverpb.KV/Range", &queue);
+  const auto wait = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue.Next(&tag, &ok));
+  };
+  call->StartCall(nullptr);
+  wait();
+  call->WritesDone(nullptr);
+  wait();
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  wait();
+  EXPECT_EQ(Verdict(status), "2: EOF");
 }
 
 TEST_F(GrpcServerTest, SizesOnBothSidesOfTheLimits) {
@@ -209,6 +234,15 @@ TEST_F(GrpcServerTest, StatusAndMembers) {
             Header(2) + " version: \"3.7.1\" dbSize: 8192 leader: 10276657743932975437 raftIndex: 2 "
                         "raftTerm: 2 raftAppliedIndex: 2 dbSizeInUse: 4096 storageVersion: \"3.7.0\" "
                         "dbSizeQuota: 2147483648 downgradeInfo { }");
+  grpc::ClientContext alarm_context;
+  etcdserverpb::AlarmRequest get_alarms;
+  etcdserverpb::AlarmResponse alarms;
+  ASSERT_EQ(Verdict(maintenance->Alarm(&alarm_context, get_alarms, &alarms)), "OK");
+  EXPECT_EQ(Text(alarms), Header(2));
+  grpc::ClientContext activate_context;
+  get_alarms.set_action(etcdserverpb::AlarmRequest::ACTIVATE);
+  EXPECT_EQ(Verdict(maintenance->Alarm(&activate_context, get_alarms, &alarms)),
+            "12: raising an alarm is not implemented by this version of kvist");
   auto cluster = etcdserverpb::Cluster::NewStub(channel_);
   grpc::ClientContext members_context;
   etcdserverpb::MemberListResponse members;

@@ -2,6 +2,7 @@
 
 #include "etcdv3/status_service.h"
 
+#include "etcdv3/convert.h"
 #include "etcdv3/errors.h"
 #include "etcdv3/wire.h"
 
@@ -25,26 +26,14 @@ bool ReadServiceName(std::string_view message, std::string_view* name) {
   return reader.ok();
 }
 
-// AlarmRequest::AlarmAction::ACTIVATE.
-constexpr std::uint64_t kActivate = 1;
-
-// Reads an AlarmRequest's `action`. False if malformed.
-bool ReadAlarmAction(std::string_view message, std::uint64_t* action) {
-  WireReader reader(message);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == 1 && field.type == WireType::kVarint) *action = field.varint;
-  }
-  return reader.ok();
-}
-
 void AppendServing(Serving serving, ReplyBuffer* reply) {
   AppendVarintField(1, static_cast<std::uint64_t>(serving), &reply->body());
 }
 
 }  // namespace
 
-absl::Status StatusService::Status(std::string_view, ReplyBuffer* reply) {
+absl::Status StatusService::Status(std::string_view message, ReplyBuffer* reply) {
+  if (!IsMessage(message)) return MalformedRequestError();
   const absl::StatusOr<StorageSize> size = options_.storage_size();
   if (!size.ok()) return FromEngine(size.status());
   const kv::Revision revision = engine_->CurrentRevision();
@@ -64,14 +53,17 @@ absl::Status StatusService::Status(std::string_view, ReplyBuffer* reply) {
 }
 
 absl::Status StatusService::Alarm(std::string_view message, ReplyBuffer* reply) {
-  std::uint64_t action = 0;
-  if (!ReadAlarmAction(message, &action)) return MalformedRequestError();
-  if (action == kActivate) return AlarmActivationNotImplementedError();
+  AlarmAction action = AlarmAction::kGet;
+  if (!DecodeAlarmAction(message, &action)) return MalformedRequestError();
+  if (action == AlarmAction::kActivate) {
+    return absl::UnimplementedError("raising an alarm is not implemented by this version of kvist");
+  }
   reply->SetHeader(options_.identity, engine_->CurrentRevision());
   return absl::OkStatus();
 }
 
-absl::Status StatusService::MemberList(std::string_view, ReplyBuffer* reply) {
+absl::Status StatusService::MemberList(std::string_view message, ReplyBuffer* reply) {
+  if (!IsMessage(message)) return MalformedRequestError();
   std::string member;
   AppendVarintField(1, options_.identity.member_id, &member);
   AppendBytesField(2, options_.name, &member);
@@ -90,7 +82,8 @@ absl::Status StatusService::HealthCheck(std::string_view message, ReplyBuffer* r
   return absl::OkStatus();
 }
 
-absl::Status StatusService::HealthList(std::string_view, ReplyBuffer* reply) {
+absl::Status StatusService::HealthList(std::string_view message, ReplyBuffer* reply) {
+  if (!IsMessage(message)) return MalformedRequestError();
   std::string status;
   AppendVarintField(1, static_cast<std::uint64_t>(Serving::kServing), &status);
   std::string entry;  // of map<string, HealthCheckResponse>; the key "" is left out

@@ -1,5 +1,5 @@
-// What a client asks to learn whom it talks to: Maintenance.Status and Alarm, Cluster.MemberList and
-// grpc.health.v1.Health.
+// What a client asks to learn whom it talks to and how that is: Maintenance.Status and Alarm,
+// Cluster.MemberList and grpc.health.v1.Health.
 
 #ifndef KVIST_ETCDV3_STATUS_SERVICE_H_
 #define KVIST_ETCDV3_STATUS_SERVICE_H_
@@ -41,8 +41,7 @@ class StatusService final {
 
   // Each answers the bytes of its request. On error `*reply` is unspecified.
   absl::Status Status(std::string_view message, ReplyBuffer* reply);
-  // There is no alarm yet to list or to disarm, so both answer that there is none, which is what clients ask
-  // for to know whether the store is well. UNIMPLEMENTED to activate one.
+  // No alarm is ever raised yet, so there is none to list or to clear. UNIMPLEMENTED for raising one.
   absl::Status Alarm(std::string_view message, ReplyBuffer* reply);
   absl::Status MemberList(std::string_view message, ReplyBuffer* reply);
   // The one service there is to ask for is "", the server, which serves. NOT_FOUND for others.

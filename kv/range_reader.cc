@@ -99,7 +99,14 @@ void RangeReader::StartCounting(const KeyIndex& index) {
       reserve = result_->count;
     }
   }
-  if (!keys_from_index_) found_.reserve(std::min(static_cast<std::size_t>(reserve), take_max_));
+  const std::size_t pairs = std::min(static_cast<std::size_t>(reserve), take_max_);
+  if (keys_from_index_) {
+    // A guess: keys of a range are mostly as long as its start, or somewhat longer.
+    constexpr std::size_t kNumbersBytes = 40;
+    result_->kvs.reserve(result_->kvs.size() + pairs * (range_.begin.size() + kNumbersBytes));
+  } else {
+    found_.reserve(pairs);
+  }
 }
 
 bool RangeReader::Visit(const KeyEntry& entry) {

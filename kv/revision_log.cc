@@ -1,5 +1,6 @@
 #include "kv/revision_log.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -30,45 +31,35 @@ constexpr std::size_t kRevisionKeyBytes = 12;
 using RevisionKeyBytes = std::array<char, kRevisionKeyBytes>;
 
 template <typename Integer>
-void StoreBigEndian(Integer value, char* out) {
-  for (std::size_t i = 0; i < sizeof(Integer); ++i) {
-    out[i] = static_cast<char>(value >> (8 * (sizeof(Integer) - 1 - i)));
-  }
+void StoreBytes(Integer value, char* out) {
+  std::memcpy(out, &value, sizeof(value));
 }
 
 template <typename Integer>
-Integer LoadBigEndian(const char* bytes) {
-  Integer value = 0;
-  for (std::size_t i = 0; i < sizeof(Integer); ++i) {
-    value = static_cast<Integer>(value << 8 | static_cast<unsigned char>(bytes[i]));
-  }
-  return value;
-}
-
-template <typename Integer>
-void StoreLittleEndian(Integer value, char* out) {
-  for (std::size_t i = 0; i < sizeof(Integer); ++i) out[i] = static_cast<char>(value >> (8 * i));
-}
-
-template <typename Integer>
-Integer LoadLittleEndian(const char* bytes) {
-  Integer value = 0;
-  for (std::size_t i = sizeof(Integer); i-- > 0;) {
-    value = static_cast<Integer>(value << 8 | static_cast<unsigned char>(bytes[i]));
-  }
+Integer LoadBytes(const char* bytes) {
+  Integer value;
+  std::memcpy(&value, bytes, sizeof(value));
   return value;
 }
 
 RevisionKeyBytes EncodeRevisionKey(RevisionKey key) {
   RevisionKeyBytes bytes;
-  StoreBigEndian(static_cast<std::uint64_t>(key.main), bytes.data());
-  StoreBigEndian(key.sub, bytes.data() + 8);
+  StoreBytes(htobe64(static_cast<std::uint64_t>(key.main)), bytes.data());
+  StoreBytes(htobe32(key.sub), bytes.data() + 8);
   return bytes;
 }
 
 RevisionKey DecodeRevisionKey(const MDB_val& bytes) {
   const char* data = static_cast<const char*>(bytes.mv_data);
-  return {static_cast<Revision>(LoadBigEndian<std::uint64_t>(data)), LoadBigEndian<std::uint32_t>(data + 8)};
+  return {static_cast<Revision>(be64toh(LoadBytes<std::uint64_t>(data))), be32toh(LoadBytes<std::uint32_t>(data + 8))};
+}
+
+// The order of the keys' bytes, which LMDB would find a byte at a time.
+int CompareRevisionKeys(const MDB_val* a, const MDB_val* b) {
+  const RevisionKey left = DecodeRevisionKey(*a);
+  const RevisionKey right = DecodeRevisionKey(*b);
+  if (left == right) return 0;
+  return left < right ? -1 : 1;
 }
 
 std::string_view View(const MDB_val& value) {
@@ -120,8 +111,8 @@ void AppendRecordHeader(bool tombstone, std::int64_t commit_unix_nanos, std::uin
                         std::string* out) {
   std::array<char, kRecordHeaderBytes> header;
   header[0] = tombstone ? kDeleteKind : kPutKind;
-  StoreLittleEndian(static_cast<std::uint64_t>(commit_unix_nanos), header.data() + 1);
-  StoreLittleEndian(actor, header.data() + 9);
+  StoreBytes(htole64(static_cast<std::uint64_t>(commit_unix_nanos)), header.data() + 1);
+  StoreBytes(htole32(actor), header.data() + 9);
   out->append(header.data(), header.size());
 }
 
@@ -131,8 +122,8 @@ bool DecodeRecord(RevisionKey key, std::string_view bytes, LogRecord* record) {
   record->revision = key.main;
   record->sub_revision = key.sub;
   record->tombstone = bytes[0] == kDeleteKind;
-  record->commit_unix_nanos = static_cast<std::int64_t>(LoadLittleEndian<std::uint64_t>(bytes.data() + 1));
-  record->actor = LoadLittleEndian<std::uint32_t>(bytes.data() + 9);
+  record->commit_unix_nanos = static_cast<std::int64_t>(le64toh(LoadBytes<std::uint64_t>(bytes.data() + 1)));
+  record->actor = le32toh(LoadBytes<std::uint32_t>(bytes.data() + 9));
   record->key_value = bytes.substr(kRecordHeaderBytes);
   return DecodeKey(record->key_value, &record->key);
 }
@@ -173,7 +164,8 @@ absl::Status RevisionLog::OpenEnvironment(const StoreOptions& options) {
   mdb_env_set_mapsize(env, options.map_bytes);
   // NOTLS: a snapshot belongs to whoever holds it, not to a thread. NORDAHEAD: reads are scattered.
   // NOMEMINIT: pages are written whole before they are read.
-  const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMEMINIT | (options.sync ? 0U : MDB_NOSYNC | MDB_WRITEMAP);
+  const unsigned flags =
+      MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMEMINIT | (options.sync ? 0U : MDB_NOSYNC | MDB_WRITEMAP);
   const int rc = mdb_env_open(env, options.directory.c_str(), flags, kFileMode);
   return StorageError(rc, absl::StrCat("open ", options.directory));
 }
@@ -184,6 +176,7 @@ absl::Status RevisionLog::OpenDatabases(const StoreOptions& options) {
     return StorageError(rc, absl::StrCat("open ", options.directory));
   }
   int rc = mdb_dbi_open(txn, "log", MDB_CREATE, &log_dbi_);
+  if (rc == 0) rc = mdb_set_compare(txn, log_dbi_, CompareRevisionKeys);
   if (rc == 0) rc = mdb_dbi_open(txn, "state", MDB_CREATE, &state_dbi_);
   if (rc != 0) {
     mdb_txn_abort(txn);
@@ -298,7 +291,7 @@ std::optional<std::int64_t> RevisionLog::Snapshot::GetNumber(std::string_view na
   MDB_val value;
   if (mdb_get(reader_->txn, log_->state_dbi_, &key, &value) != 0) return std::nullopt;
   if (value.mv_size != sizeof(std::int64_t)) return std::nullopt;
-  return static_cast<std::int64_t>(LoadLittleEndian<std::uint64_t>(static_cast<const char*>(value.mv_data)));
+  return static_cast<std::int64_t>(le64toh(LoadBytes<std::uint64_t>(static_cast<const char*>(value.mv_data))));
 }
 
 absl::StatusOr<RevisionLog::Batch> RevisionLog::Begin() {
@@ -341,7 +334,7 @@ absl::Status RevisionLog::Batch::PutState(std::string_view name, std::string_vie
 
 absl::Status RevisionLog::Batch::PutNumber(std::string_view name, std::int64_t value) {
   std::array<char, sizeof(value)> bytes;
-  StoreLittleEndian(static_cast<std::uint64_t>(value), bytes.data());
+  StoreBytes(htole64(static_cast<std::uint64_t>(value)), bytes.data());
   return PutState(name, {bytes.data(), bytes.size()});
 }
 

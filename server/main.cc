@@ -1,5 +1,6 @@
 // kvist: one binary. This file turns a command line and signals into a run of the server.
 
+#include <grpc/support/log.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -31,8 +32,16 @@ int WaitForStopSignal() {
   return signal_number;
 }
 
+// gRPC's own words go where ours go. What it calls an error is seldom more than a client that misbehaves.
+void LogForGrpc(gpr_log_func_args* args) {
+  const auto log = args->severity == GPR_LOG_SEVERITY_ERROR ? log::Warn : log::Debug;
+  log("grpc", {{"text", args->message}, {"file", args->file}, {"line", args->line}});
+}
+
 int Run(const ServeFlags& flags) {
   log::Configure(flags.log_format, flags.log_level);
+  gpr_set_log_function(LogForGrpc);
+  signal(SIGPIPE, SIG_IGN);  // who reads the log may go away
   // Before any thread starts, so that all of them inherit it and the main thread alone sees the signals.
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -13,6 +13,7 @@
 #include "etcdv3/grpc_server.h"
 #include "etcdv3/identity.h"
 #include "kv/store.h"
+#include "server/listen_check.h"
 #include "server/version.h"
 #include "watch/publisher.h"
 
@@ -93,6 +94,10 @@ etcdv3::GrpcServerOptions FrontDoorOptions(const ServeFlags& flags) {
 
 absl::Status Serve(const ServeFlags& flags, const std::function<void()>& wait_for_stop) {
   LogStart(flags);
+  // Told before a store is opened, which may take long.
+  for (const ListenUrl& url : flags.listen_client_urls) {
+    if (absl::Status status = CheckCanListen(url); !status.ok()) return status;
+  }
   absl::StatusOr<std::unique_ptr<kv::Store>> opened = OpenStore(flags);
   if (!opened.ok()) return opened.status();
   kv::Store* const store = opened->get();

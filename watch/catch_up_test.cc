@@ -279,6 +279,21 @@ TEST_F(CatchUpTest, CompactionOvertakesAWatcherThatCannotRead) {
   EXPECT_EQ(Revisions(taken), FromTo(5, 6));
 }
 
+TEST_F(CatchUpTest, AWatchEndedByCompactionKeepsItsIdUntilItIsCanceled) {
+  PutMany("k", 5);
+  engine_.SetCompacted(4);
+  client_->Create({.key = "k", .start_revision = 3});
+  EXPECT_THAT(client_.TakeTexts(), ElementsAre("created 0 @6", "compacted 0 at 4"));
+  client_->Create({.key = "k", .watch_id = 1});
+  client_->RequestProgress();
+  EXPECT_THAT(client_.TakeTexts(), ElementsAre("created 1 @6")) << "no progress meanwhile";
+  client_->Cancel(0);
+  client_->RequestProgress();
+  EXPECT_THAT(client_.TakeTexts(), ElementsAre("canceled 0 @6", "progress -1 @6"));
+  client_->Cancel(0);
+  EXPECT_THAT(client_.TakeTexts(), IsEmpty());
+}
+
 // Slow readers.
 
 TEST_F(CatchUpTest, ASlowReaderLosesNothingAndCostsOthersNothing) {

@@ -183,9 +183,15 @@ void Dispatcher::Leave(Watcher* watcher) {
   }
 }
 
-void Dispatcher::Forget(Watcher* watcher) {
+void Dispatcher::End(Watcher* watcher) {
+  if (watcher->ended) return;
+  watcher->ended = true;
   Move(watcher, Place::kGone);
   --counters_.watchers;
+}
+
+void Dispatcher::Forget(Watcher* watcher) {
+  End(watcher);
   watcher->stream->watchers.erase(watcher->id);
 }
 
@@ -195,7 +201,7 @@ void Dispatcher::CancelCompacted(Watcher* watcher, kv::Revision compacted, Ready
   delivery.watch_id = watcher->id;
   delivery.extras = std::make_unique<DeliveryExtras>(DeliveryExtras{{}, compacted});
   Push(watcher->stream, std::move(delivery), ready);
-  Forget(watcher);
+  End(watcher);
 }
 
 }  // namespace kvist::watch

@@ -84,6 +84,9 @@ class Dispatcher {
   // From place to place.
   void Move(Watcher* watcher, Place to);
   void Leave(Watcher* watcher);
+  // Ends a watch, once: it hears nothing more, and its id stays taken.
+  void End(Watcher* watcher);
+  // Ends it and gives the id back. The watcher may be gone afterwards.
   void Forget(Watcher* watcher);
   void CancelCompacted(Watcher* watcher, kv::Revision compacted, ReadyList* ready);
 

@@ -53,7 +53,8 @@ class WatchStream {
   // among the others.
   virtual void RefuseCreate(std::string reason) = 0;
 
-  // Ends a watch and answers kCanceled; its id may be used again. Ignored if there is none with this id.
+  // Ends a watch and answers kCanceled; its id may be used again. Ignored if there is none with this id. A
+  // watch that was ended by compaction is there until then.
   virtual void Cancel(WatchId id) = 0;
 
   // Answers kProgress for the stream, behind all events up to that revision; or nothing if a watch is

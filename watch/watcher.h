@@ -49,6 +49,9 @@ struct Watcher : std::enable_shared_from_this<Watcher> {
   bool fragment = false;
   bool progress_notify = false;
 
+  // Over by compaction, which the stream was told. As in etcd, the id stays taken, and the stream without
+  // progress, until the client cancels the watch too; clients do that by themselves.
+  bool ended = false;
   bool had_event = false;  // queued since the last Tick
   Place place = Place::kSynced;
 

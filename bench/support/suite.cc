@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::int64_t kQuickSizeMax = 20'000;
 
+// Exit status.
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kNoneChosen = 3;
+
 }  // namespace
 
 Suite::Suite(std::string package, int argc, char** argv) : package_(std::move(package)) {
@@ -33,7 +38,7 @@ Suite::Suite(std::string package, int argc, char** argv) : package_(std::move(pa
   }
   int count = static_cast<int>(for_library.size());
   benchmark::Initialize(&count, for_library.data());
-  if (benchmark::ReportUnrecognizedArguments(count, for_library.data())) std::exit(2);
+  if (benchmark::ReportUnrecognizedArguments(count, for_library.data())) std::exit(kWrongUsage);
 }
 
 void Suite::Add(const std::string& name, Function function, const Options& options) {
@@ -52,11 +57,11 @@ std::int64_t Suite::BigSize(std::int64_t wanted) const {
 int Suite::Run() {
   if (chosen_ == 0) {
     std::fprintf(stderr, "%s: no benchmark's name matches '%s'\n", package_.c_str(), filter_.c_str());
-    return 1;
+    return kNoneChosen;
   }
   GoReporter reporter(package_);
   benchmark::RunSpecifiedBenchmarks(&reporter);
-  return reporter.failed() ? 1 : 0;
+  return reporter.failed() ? kFailed : 0;
 }
 
 }  // namespace kvist::bench

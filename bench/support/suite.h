@@ -36,7 +36,7 @@ class Suite {
   // How many keys a benchmark of a big store has: `wanted`, or a few in a quick run.
   [[nodiscard]] std::int64_t BigSize(std::int64_t wanted) const;
 
-  // Runs what was added and returns the exit status: 1 if a benchmark failed or none was chosen.
+  // Runs what was added and returns the exit status: 1 if a benchmark failed, 3 if the filter chose none.
   int Run();
 
  private:

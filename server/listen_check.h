@@ -1,0 +1,17 @@
+// Whether an address can be listened on, and why not: gRPC itself tells only that it cannot.
+
+#ifndef KVIST_SERVER_LISTEN_CHECK_H_
+#define KVIST_SERVER_LISTEN_CHECK_H_
+
+#include "absl/status/status.h"
+#include "server/flags.h"
+
+namespace kvist::server {
+
+// Binds the address and lets it go. UNAVAILABLE, with the URL, the reason and what to do. The path of a
+// unix socket is not tried.
+absl::Status CheckCanListen(const ListenUrl& url);
+
+}  // namespace kvist::server
+
+#endif  // KVIST_SERVER_LISTEN_CHECK_H_
