@@ -56,7 +56,7 @@ TEST_F(StartTest, ADirectoryThatIsAFile) {
 
 TEST_F(StartTest, APortInUse) {
   options_.port = server().port();
-  ExpectRefusal({absl::StrCat(server().port()), "in use"});
+  ExpectRefusal({absl::StrCat("127.0.0.1:", server().port()), "another process listens there"});
 }
 
 TEST_F(StartTest, AddressesThatAreNone) {

@@ -26,6 +26,14 @@ std::unique_ptr<ServerProcess> StartIn(ServerOptions options, const std::string&
   std::exit(2);
 }
 
+// What a server that has ended said last; empty if it has not.
+std::string Obituary(const std::string& name, ServerProcess* server) {
+  if (server->Running()) return "";
+  const std::string log = server->Log();
+  const std::size_t last = log.size() > 3000 ? log.size() - 3000 : 0;
+  return absl::StrCat("    the ", name, " server has ended; the end of its log:\n", log.substr(last), "\n");
+}
+
 // The first reply of the batch that differs. `first` is the index of the batch's first step.
 std::optional<Difference> CompareAll(const std::vector<Reply>& left, const std::vector<Reply>& right,
                                      std::size_t first) {
@@ -86,7 +94,9 @@ std::optional<Difference> Pair::Run(const std::vector<Operation>& operations, Ta
   const auto right_server = StartIn(right_, directory.path() + "/right");
   Side left(left_server->port(), dialect_);
   Side right(right_server->port(), dialect_);
-  return PlayToBoth(operations, &left, &right, tally);
+  std::optional<Difference> difference = PlayToBoth(operations, &left, &right, tally);
+  if (difference) difference->text += Obituary("left", left_server.get()) + Obituary("right", right_server.get());
+  return difference;
 }
 
 Finding Pair::Shrink(std::vector<Operation> operations, Difference difference,

@@ -171,7 +171,9 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const Server
     std::unique_ptr<ServerProcess> server(new ServerProcess(pid, chosen.port, chosen.log_file));
     status = server->WaitUntilReady();
     if (status.ok()) return server;
-    if (options.port != 0 || !absl::StrContains(server->Log(), "in use")) break;
+    const std::string log = server->Log();
+    const bool is_taken = absl::StrContains(log, "in use") || absl::StrContains(log, "listens there");
+    if (options.port != 0 || !is_taken) break;
   }
   return status;
 }
