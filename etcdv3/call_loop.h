@@ -37,8 +37,8 @@ struct SlowCall {
 struct CallEnvironment {
   grpc::AsyncGenericService* generic = nullptr;
   Services services;
-  std::size_t message_bytes_max = 0;                    // of a request
-  std::chrono::nanoseconds slow_call{};                 // a unary call that takes longer is reported
+  std::size_t message_bytes_max = 0;                      // of a request
+  std::chrono::nanoseconds slow_call{};                   // a unary call that takes longer is reported
   std::function<void(const SlowCall&)> report_slow_call;  // on the call's thread; null: nobody is told
 };
 

@@ -110,13 +110,26 @@ void AddFilter(std::uint64_t filter, watch::WatchRequest* request) {
 
 void ReadWatchCreateNumber(const WireField& field, watch::WatchRequest* request) {
   switch (field.number) {
-    case 3: request->start_revision = Int64(field); break;
-    case 4: request->progress_notify = Bool(field); break;
-    case 5: AddFilter(field.varint, request); break;
-    case 6: request->prev_kv = Bool(field); break;
-    case 7: request->watch_id = Int64(field); break;
-    case 8: request->fragment = Bool(field); break;
-    default: break;
+    case 3:
+      request->start_revision = Int64(field);
+      break;
+    case 4:
+      request->progress_notify = Bool(field);
+      break;
+    case 5:
+      AddFilter(field.varint, request);
+      break;
+    case 6:
+      request->prev_kv = Bool(field);
+      break;
+    case 7:
+      request->watch_id = Int64(field);
+      break;
+    case 8:
+      request->fragment = Bool(field);
+      break;
+    default:
+      break;
   }
 }
 
@@ -147,17 +160,38 @@ bool DecodeWatchCancel(std::string_view message, WatchCancel* request) {
 
 void ReadRangeNumber(const WireField& field, kv::RangeRequest* request) {
   switch (field.number) {
-    case 3: request->limit = Int64(field); break;
-    case 4: request->revision = Int64(field); break;
-    case 5: request->sort_order = EnumOf<kv::SortOrder>(field); break;
-    case 6: request->sort_target = EnumOf<kv::SortTarget>(field); break;
-    case 8: request->keys_only = Bool(field); break;
-    case 9: request->count_only = Bool(field); break;
-    case 10: request->min_mod_revision = Int64(field); break;
-    case 11: request->max_mod_revision = Int64(field); break;
-    case 12: request->min_create_revision = Int64(field); break;
-    case 13: request->max_create_revision = Int64(field); break;
-    default: break;  // 7, serializable, means nothing on one member
+    case 3:
+      request->limit = Int64(field);
+      break;
+    case 4:
+      request->revision = Int64(field);
+      break;
+    case 5:
+      request->sort_order = EnumOf<kv::SortOrder>(field);
+      break;
+    case 6:
+      request->sort_target = EnumOf<kv::SortTarget>(field);
+      break;
+    case 8:
+      request->keys_only = Bool(field);
+      break;
+    case 9:
+      request->count_only = Bool(field);
+      break;
+    case 10:
+      request->min_mod_revision = Int64(field);
+      break;
+    case 11:
+      request->max_mod_revision = Int64(field);
+      break;
+    case 12:
+      request->min_create_revision = Int64(field);
+      break;
+    case 13:
+      request->max_create_revision = Int64(field);
+      break;
+    default:
+      break;  // 7, serializable, means nothing on one member
   }
 }
 

@@ -52,11 +52,21 @@ void ToMessage(const kv::Compare& compare, etcdserverpb::Compare* out) {
   out->set_key(std::string(compare.key));
   out->set_range_end(std::string(compare.range_end));
   switch (compare.target) {
-    case kv::CompareTarget::kVersion: out->set_version(compare.number); break;
-    case kv::CompareTarget::kCreate: out->set_create_revision(compare.number); break;
-    case kv::CompareTarget::kMod: out->set_mod_revision(compare.number); break;
-    case kv::CompareTarget::kLease: out->set_lease(compare.number); break;
-    case kv::CompareTarget::kValue: out->set_value(std::string(compare.value)); break;
+    case kv::CompareTarget::kVersion:
+      out->set_version(compare.number);
+      break;
+    case kv::CompareTarget::kCreate:
+      out->set_create_revision(compare.number);
+      break;
+    case kv::CompareTarget::kMod:
+      out->set_mod_revision(compare.number);
+      break;
+    case kv::CompareTarget::kLease:
+      out->set_lease(compare.number);
+      break;
+    case kv::CompareTarget::kValue:
+      out->set_value(std::string(compare.value));
+      break;
   }
 }
 
@@ -182,19 +192,34 @@ class Generator {
     out->set_key(Bytes());
     out->set_range_end(Bytes());
     switch (Below(6)) {
-      case 0: out->set_version(Number()); break;
-      case 1: out->set_create_revision(Number()); break;
-      case 2: out->set_mod_revision(Number()); break;
-      case 3: out->set_value(Bytes()); break;
-      case 4: out->set_lease(Number()); break;
-      default: break;
+      case 0:
+        out->set_version(Number());
+        break;
+      case 1:
+        out->set_create_revision(Number());
+        break;
+      case 2:
+        out->set_mod_revision(Number());
+        break;
+      case 3:
+        out->set_value(Bytes());
+        break;
+      case 4:
+        out->set_lease(Number());
+        break;
+      default:
+        break;
     }
   }
 
   void Fill(int depth, etcdserverpb::RequestOp* out) {
     switch (Below(5)) {
-      case 0: Fill(out->mutable_request_range()); break;
-      case 1: Fill(out->mutable_request_put()); break;
+      case 0:
+        Fill(out->mutable_request_range());
+        break;
+      case 1:
+        Fill(out->mutable_request_put());
+        break;
       case 2:
         out->mutable_request_delete_range()->set_key(Bytes());
         out->mutable_request_delete_range()->set_range_end(Bytes());
@@ -203,7 +228,8 @@ class Generator {
       case 3:
         if (depth < 3) Fill(depth + 1, out->mutable_request_txn());
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -218,10 +244,18 @@ class Generator {
     if (bytes->empty()) return;
     const std::size_t at = Below(bytes->size());
     switch (Below(4)) {
-      case 0: (*bytes)[at] = static_cast<char>(Below(256)); break;
-      case 1: bytes->insert(at, 1, static_cast<char>(Below(256))); break;
-      case 2: bytes->erase(at, 1 + Below(3)); break;
-      default: bytes->insert(at, bytes->substr(at, Below(20))); break;
+      case 0:
+        (*bytes)[at] = static_cast<char>(Below(256));
+        break;
+      case 1:
+        bytes->insert(at, 1, static_cast<char>(Below(256)));
+        break;
+      case 2:
+        bytes->erase(at, 1 + Below(3));
+        break;
+      default:
+        bytes->insert(at, bytes->substr(at, Below(20)));
+        break;
     }
   }
 

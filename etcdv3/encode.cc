@@ -46,7 +46,8 @@ void Append(const kv::PutResult& result, std::string* out) {
 }
 
 std::size_t SizeOf(const kv::DeleteRangeResult& result) {
-  return InnerHeaderSize(result.revision) + VarintFieldSize(Unsigned(result.deleted)) + result.prev_kvs.size();
+  return InnerHeaderSize(result.revision) + VarintFieldSize(Unsigned(result.deleted)) +
+         result.prev_kvs.size();
 }
 
 void Append(const kv::DeleteRangeResult& result, std::string* out) {

@@ -14,7 +14,8 @@
 
 namespace kvist::etcdv3 {
 
-// Writes `header = 1` with a full ResponseHeader at `out`, which has ReplyBuffer::kRoomBytes. Returns its size.
+// Writes `header = 1` with a full ResponseHeader at `out`, which has ReplyBuffer::kRoomBytes. Returns its
+// size.
 std::size_t WriteHeader(const Identity& identity, kv::Revision revision, char* out);
 
 // Complete a cleared buffer. `result` is not changed except where said.

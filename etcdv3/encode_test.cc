@@ -16,10 +16,12 @@
 namespace kvist::etcdv3 {
 namespace {
 
-constexpr Identity kIdentity{.cluster_id = 0xcdf818194e3a8c32, .member_id = 0x8e9e05c52164694d, .raft_term = 2};
+constexpr Identity kIdentity{
+    .cluster_id = 0xcdf818194e3a8c32, .member_id = 0x8e9e05c52164694d, .raft_term = 2};
 
-constexpr char kHeader7[] = "header { cluster_id: 14841639068965178418 member_id: 10276657743932975437 "
-                            "revision: 7 raft_term: 2 }";
+constexpr char kHeader7[] =
+    "header { cluster_id: 14841639068965178418 member_id: 10276657743932975437 "
+    "revision: 7 raft_term: 2 }";
 
 template <typename Message>
 std::string Parsed(const ReplyBuffer& reply) {
@@ -62,8 +64,9 @@ TEST(EncodeTest, Range) {
   reply.body() += Pair(2, "k", "v");
   FinishRangeReply(kIdentity, result, &reply);
   EXPECT_EQ(Parsed<etcdserverpb::RangeResponse>(reply),
-            std::string(kHeader7) + " kvs { key: \"k\" create_revision: 2 mod_revision: 3 version: 1 value: "
-                                    "\"v\" } more: true count: 5");
+            std::string(kHeader7) +
+                " kvs { key: \"k\" create_revision: 2 mod_revision: 3 version: 1 value: "
+                "\"v\" } more: true count: 5");
 }
 
 TEST(EncodeTest, Put) {
@@ -127,7 +130,9 @@ TEST(EncodeTest, TxnHasRevisionsInsideAndAnEmptyHeaderWhereNested) {
                 "mod_revision: 3 version: 1 } more: true count: 1 } } "
                 "responses { response_txn { header { } "
                 "responses { response_put { header { revision: 7 } prev_kv { key: \"p\" create_revision: 2 "
-                "mod_revision: 3 version: 1 value: \"" + std::string(200, 'x') + "\" } } } "
+                "mod_revision: 3 version: 1 value: \"" +
+                std::string(200, 'x') +
+                "\" } } } "
                 "responses { response_delete_range { header { revision: 7 } } } } }");
 }
 
@@ -154,8 +159,9 @@ TEST(EncodeTest, WatchResponsesOfEveryKind) {
 
   watch::Delivery failed = make(Kind::kCreateFailed, -1, 7);
   failed.extras.reset(new watch::DeliveryExtras{.cancel_reason = "mvcc: watcher range is empty"});
-  EXPECT_EQ(WatchText(std::move(failed)), header + " watch_id: -1 created: true canceled: true cancel_reason: "
-                                                   "\"mvcc: watcher range is empty\"");
+  EXPECT_EQ(WatchText(std::move(failed)), header +
+                                              " watch_id: -1 created: true canceled: true cancel_reason: "
+                                              "\"mvcc: watcher range is empty\"");
   watch::Delivery compacted = make(Kind::kCompacted, 3, 0);
   compacted.extras.reset(new watch::DeliveryExtras{.compact_revision = 5});
   EXPECT_EQ(WatchText(std::move(compacted)),
@@ -189,7 +195,8 @@ std::string Joined(const grpc::ByteBuffer& buffer, std::size_t* slices) {
   EXPECT_TRUE(buffer.Dump(&parts).ok());
   *slices = parts.size();
   std::string joined;
-  for (const grpc::Slice& part : parts) joined.append(reinterpret_cast<const char*>(part.begin()), part.size());
+  for (const grpc::Slice& part : parts)
+    joined.append(reinterpret_cast<const char*>(part.begin()), part.size());
   return joined;
 }
 

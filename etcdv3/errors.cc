@@ -51,8 +51,8 @@ absl::Status NotYetImplementedError(std::string_view path) {
 
 absl::Status UnknownMethodError(std::string_view path) {
   const MethodPath parts = SplitMethodPath(path);
-  return Error(absl::StatusCode::kUnimplemented, "unknown method " + std::string(parts.method) +
-                                                     " for service " + std::string(parts.service));
+  return Error(absl::StatusCode::kUnimplemented,
+               "unknown method " + std::string(parts.method) + " for service " + std::string(parts.service));
 }
 
 absl::Status UnknownServiceError(std::string_view path) {

@@ -11,14 +11,14 @@
 namespace kvist::etcdv3 {
 
 // INVALID_ARGUMENT
-absl::Status EmptyKeyError();          // etcdserver: key is not provided
-absl::Status EmptyOpError();           // etcdserver: key not found
-absl::Status InvalidSortOptionError(); // etcdserver: invalid sort option
-absl::Status ValueProvidedError();     // etcdserver: value is provided
-absl::Status LeaseProvidedError();     // etcdserver: lease is provided
-absl::Status TooManyOpsError();        // etcdserver: too many operations in txn request
-absl::Status DuplicateKeyError();      // etcdserver: duplicate key given in txn request
-absl::Status RequestTooLargeError();   // etcdserver: request is too large
+absl::Status EmptyKeyError();           // etcdserver: key is not provided
+absl::Status EmptyOpError();            // etcdserver: key not found
+absl::Status InvalidSortOptionError();  // etcdserver: invalid sort option
+absl::Status ValueProvidedError();      // etcdserver: value is provided
+absl::Status LeaseProvidedError();      // etcdserver: lease is provided
+absl::Status TooManyOpsError();         // etcdserver: too many operations in txn request
+absl::Status DuplicateKeyError();       // etcdserver: duplicate key given in txn request
+absl::Status RequestTooLargeError();    // etcdserver: request is too large
 
 // UNAVAILABLE  etcdserver: server stopped
 absl::Status ServerStoppedError();

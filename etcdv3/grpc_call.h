@@ -73,8 +73,8 @@ class GrpcCall final : public UnaryCall, private Task {
   grpc::Slice request_slice_;
   std::string peer_;
   std::chrono::steady_clock::time_point started_;  // when the request was there; epoch before
-  bool done_ = false;      // OnDone has come
-  bool finished_ = false;  // of a unary call: OnFinished has come
+  bool done_ = false;                              // OnDone has come
+  bool finished_ = false;                          // of a unary call: OnFinished has come
 
   MemberTag<GrpcCall, &GrpcCall::OnAccepted> accepted_tag_{this};
   MemberTag<GrpcCall, &GrpcCall::OnRead> read_tag_{this};

@@ -68,7 +68,8 @@ absl::Status GrpcServerImpl::Listen(const GrpcServerOptions& options) {
   for (std::size_t i = 0; i < options.addresses.size(); ++i) {
     builder.AddListeningPort(options.addresses[i], grpc::InsecureServerCredentials(), &ports_[i]);
   }
-  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues(std::max(2U, std::thread::hardware_concurrency()));
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues(
+      std::max(2U, std::thread::hardware_concurrency()));
   for (auto& queue : queues) queue = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::UnavailableError("cannot listen on the given addresses");
@@ -79,8 +80,8 @@ absl::Status GrpcServerImpl::Listen(const GrpcServerOptions& options) {
 void GrpcServerImpl::Shutdown(std::chrono::nanoseconds grace) {
   if (server_ == nullptr) return;
   for (const auto& loop : loops_) loop->EndStreams();
-  const gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                             gpr_time_from_nanos(grace.count(), GPR_TIMESPAN));
+  const gpr_timespec deadline =
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(grace.count(), GPR_TIMESPAN));
   server_->Shutdown(deadline);
   for (const auto& loop : loops_) loop->WaitUntilIdle();
   loops_.clear();

@@ -86,8 +86,9 @@ class GrpcServerTest : public testing::Test {
 TEST_F(GrpcServerTest, PutAndRange) {
   EXPECT_EQ(Range("k"), Header(1));
   EXPECT_EQ(Put("k", "v"), Header(2));
-  EXPECT_EQ(Range("k"), Header(2) + " kvs { key: \"k\" create_revision: 2 mod_revision: 2 version: 1 value: "
-                                    "\"v\" } count: 1");
+  EXPECT_EQ(Range("k"), Header(2) +
+                            " kvs { key: \"k\" create_revision: 2 mod_revision: 2 version: 1 value: "
+                            "\"v\" } count: 1");
   EXPECT_EQ(Put("", "v"), "3: etcdserver: key is not provided");
   EXPECT_EQ(Range("k", 9), "11: etcdserver: mvcc: required revision is a future revision");
 }
@@ -104,8 +105,9 @@ TEST_F(GrpcServerTest, DeleteTxnAndCompact) {
             Header(2) + " succeeded: true responses { response_range { header { revision: 2 } count: 1 } }");
   txn.add_success()->mutable_request_put()->set_key("l");
   EXPECT_EQ(Call(&KV::Stub::Txn, txn),
-            Header(3) + " succeeded: true responses { response_range { header { revision: 2 } count: 1 } } "
-                        "responses { response_put { header { revision: 3 } } }");
+            Header(3) +
+                " succeeded: true responses { response_range { header { revision: 2 } count: 1 } } "
+                "responses { response_put { header { revision: 3 } } }");
   etcdserverpb::DeleteRangeRequest remove;
   remove.set_key("a");
   remove.set_range_end("z");
@@ -141,13 +143,15 @@ TEST_F(GrpcServerTest, ActorIsThePeer) {
 }
 
 TEST_F(GrpcServerTest, MethodsThatAreNotServed) {
-  EXPECT_EQ(CallRaw(channel_, "/etcdserverpb.Lease/LeaseGrant", ""),
-            "12: method LeaseGrant of service etcdserverpb.Lease is not implemented by this version of kvist");
+  EXPECT_EQ(
+      CallRaw(channel_, "/etcdserverpb.Lease/LeaseGrant", ""),
+      "12: method LeaseGrant of service etcdserverpb.Lease is not implemented by this version of kvist");
   EXPECT_EQ(CallRaw(channel_, "/etcdserverpb.KV/Frob", ""),
             "12: unknown method Frob for service etcdserverpb.KV");
   EXPECT_EQ(CallRaw(channel_, "/etcdserverpb.Frob/Range", ""), "12: unknown service etcdserverpb.Frob");
-  EXPECT_EQ(CallRaw(channel_, "/etcdserverpb.Lease/LeaseGrant", std::string(3000000, 'x')),
-            "12: method LeaseGrant of service etcdserverpb.Lease is not implemented by this version of kvist");
+  EXPECT_EQ(
+      CallRaw(channel_, "/etcdserverpb.Lease/LeaseGrant", std::string(3000000, 'x')),
+      "12: method LeaseGrant of service etcdserverpb.Lease is not implemented by this version of kvist");
 }
 
 TEST_F(GrpcServerTest, GarbageIsRefusedAndTheServerGoesOn) {
@@ -156,9 +160,9 @@ TEST_F(GrpcServerTest, GarbageIsRefusedAndTheServerGoesOn) {
   for (const char* method : {"Range", "Put", "DeleteRange", "Txn", "Compact"}) {
     EXPECT_EQ(CallRaw(channel_, std::string("/etcdserverpb.KV/") + method, "\xff\xff garbage"), kText);
   }
-  for (const char* path : {"/etcdserverpb.Maintenance/Status", "/etcdserverpb.Maintenance/Alarm",
-                           "/etcdserverpb.Cluster/MemberList", "/grpc.health.v1.Health/Check",
-                           "/grpc.health.v1.Health/List"}) {
+  for (const char* path :
+       {"/etcdserverpb.Maintenance/Status", "/etcdserverpb.Maintenance/Alarm",
+        "/etcdserverpb.Cluster/MemberList", "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List"}) {
     EXPECT_EQ(CallRaw(channel_, path, "\xff\xff garbage"), kText);
   }
   EXPECT_EQ(Put("k", "v"), Header(2));
@@ -230,10 +234,10 @@ TEST_F(GrpcServerTest, StatusAndMembers) {
   grpc::ClientContext context;
   etcdserverpb::StatusResponse status;
   ASSERT_EQ(Verdict(maintenance->Status(&context, {}, &status)), "OK");
-  EXPECT_EQ(Text(status),
-            Header(2) + " version: \"3.7.1\" dbSize: 8192 leader: 10276657743932975437 raftIndex: 2 "
-                        "raftTerm: 2 raftAppliedIndex: 2 dbSizeInUse: 4096 storageVersion: \"3.7.0\" "
-                        "dbSizeQuota: 2147483648 downgradeInfo { }");
+  EXPECT_EQ(Text(status), Header(2) +
+                              " version: \"3.7.1\" dbSize: 8192 leader: 10276657743932975437 raftIndex: 2 "
+                              "raftTerm: 2 raftAppliedIndex: 2 dbSizeInUse: 4096 storageVersion: \"3.7.0\" "
+                              "dbSizeQuota: 2147483648 downgradeInfo { }");
   grpc::ClientContext alarm_context;
   etcdserverpb::AlarmRequest get_alarms;
   etcdserverpb::AlarmResponse alarms;
@@ -248,8 +252,9 @@ TEST_F(GrpcServerTest, StatusAndMembers) {
   etcdserverpb::MemberListResponse members;
   ASSERT_EQ(Verdict(cluster->MemberList(&members_context, {}, &members)), "OK");
   EXPECT_EQ(Text(members),
-            "header { " + std::string(kIds) + " raft_term: 2 } members { ID: 10276657743932975437 name: "
-            "\"default\" peerURLs: \"http://localhost:2380\" clientURLs: \"http://localhost:2379\" }");
+            "header { " + std::string(kIds) +
+                " raft_term: 2 } members { ID: 10276657743932975437 name: "
+                "\"default\" peerURLs: \"http://localhost:2380\" clientURLs: \"http://localhost:2379\" }");
 }
 
 TEST_F(GrpcServerTest, Health) {
@@ -349,7 +354,9 @@ class HeldEngine final : public kv::Engine {
   absl::Status ReadLog(kv::Revision from, absl::FunctionRef<bool(const kv::LogRecord&)> visit) override {
     return engine_->ReadLog(from, visit);
   }
-  [[nodiscard]] std::string ActorName(std::uint32_t actor) const override { return engine_->ActorName(actor); }
+  [[nodiscard]] std::string ActorName(std::uint32_t actor) const override {
+    return engine_->ActorName(actor);
+  }
   void SetCommitListener(kv::CommitListener* listener) override { engine_->SetCommitListener(listener); }
 
  private:
@@ -409,7 +416,8 @@ TEST_F(HeldWriteTest, ADeadlinePassesAndTheWriteStillHappens) {
 TEST_F(HeldWriteTest, ShutdownWaitsForCallsUnderWay) {
   auto put = std::async(std::launch::async, [&] { return Put(std::chrono::seconds(30)); });
   ASSERT_TRUE(Eventually([&] { return held_->waiting() == 1; }));
-  auto shutdown = std::async(std::launch::async, [&] { server_->server()->Shutdown(std::chrono::seconds(30)); });
+  auto shutdown =
+      std::async(std::launch::async, [&] { server_->server()->Shutdown(std::chrono::seconds(30)); });
   EXPECT_EQ(shutdown.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
   held_->LetThrough();
   EXPECT_EQ(put.get(), "OK");
@@ -420,7 +428,8 @@ TEST_F(HeldWriteTest, ShutdownWaitsForCallsUnderWay) {
 TEST_F(HeldWriteTest, ShutdownCancelsWhatTakesTooLong) {
   auto put = std::async(std::launch::async, [&] { return Put(std::chrono::seconds(30)); });
   ASSERT_TRUE(Eventually([&] { return held_->waiting() == 1; }));
-  auto shutdown = std::async(std::launch::async, [&] { server_->server()->Shutdown(std::chrono::milliseconds(50)); });
+  auto shutdown =
+      std::async(std::launch::async, [&] { server_->server()->Shutdown(std::chrono::milliseconds(50)); });
   EXPECT_NE(put.get(), "OK");
   held_->LetThrough();  // the engine still owns the write: only now may the call go
   shutdown.get();

@@ -96,8 +96,8 @@ void GrpcStream::End() {
 
 void GrpcStream::SetTimer(std::chrono::nanoseconds delay) {
   timing_ = true;
-  const gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                             gpr_time_from_nanos(delay.count(), GPR_TIMESPAN));
+  const gpr_timespec deadline =
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(delay.count(), GPR_TIMESPAN));
   timer_.Set(loop_->events()->queue(), deadline, &timer_tag_);
 }
 

@@ -61,7 +61,8 @@ class Stream {
   std::string End() {
     WatchResponse response;
     while (ops_->Read(&response)) {
-      EXPECT_TRUE(!response.created() && !response.canceled() && response.events_size() == 0) << Text(response);
+      EXPECT_TRUE(!response.created() && !response.canceled() && response.events_size() == 0)
+          << Text(response);
     }
     finished_ = true;
     return Verdict(ops_->Finish());
@@ -98,11 +99,13 @@ TEST_F(WatchTest, CreateEventsCancel) {
   stream.Create("p", "q");
   EXPECT_EQ(stream.ReadText(), "header { revision: 1 } watch_id: 1 created: true");
   server_.Put("k", "v");
-  EXPECT_EQ(stream.ReadText(), "header { revision: 2 } events { kv { key: \"k\" create_revision: 2 mod_revision: 2 "
-                               "version: 1 value: \"v\" } }");
+  EXPECT_EQ(stream.ReadText(),
+            "header { revision: 2 } events { kv { key: \"k\" create_revision: 2 mod_revision: 2 "
+            "version: 1 value: \"v\" } }");
   server_.Put("pp", "w");
-  EXPECT_EQ(stream.ReadText(), "header { revision: 3 } watch_id: 1 events { kv { key: \"pp\" create_revision: 3 "
-                               "mod_revision: 3 version: 1 value: \"w\" } }");
+  EXPECT_EQ(stream.ReadText(),
+            "header { revision: 3 } watch_id: 1 events { kv { key: \"pp\" create_revision: 3 "
+            "mod_revision: 3 version: 1 value: \"w\" } }");
   WatchRequest cancel;
   cancel.mutable_cancel_request()->set_watch_id(1);
   stream.Write(cancel);
@@ -119,23 +122,27 @@ TEST_F(WatchTest, CreateEventsCancel) {
 TEST_F(WatchTest, HeaderIsFull) {
   Stream stream(channel_);
   stream.Create("k");
-  EXPECT_EQ(Text(stream.Read()), "header { cluster_id: 14841639068965178418 member_id: 10276657743932975437 "
-                                 "revision: 1 raft_term: 2 } created: true");
+  EXPECT_EQ(Text(stream.Read()),
+            "header { cluster_id: 14841639068965178418 member_id: 10276657743932975437 "
+            "revision: 1 raft_term: 2 } created: true");
 }
 
 TEST_F(WatchTest, RefusedCreationsKeepTheStream) {
   Stream stream(channel_);
   stream.Create("z", "a");
-  EXPECT_EQ(stream.ReadText(), "header { revision: 1 } watch_id: -1 created: true canceled: true cancel_reason: "
-                               "\"mvcc: watcher range is empty\"");
+  EXPECT_EQ(stream.ReadText(),
+            "header { revision: 1 } watch_id: -1 created: true canceled: true cancel_reason: "
+            "\"mvcc: watcher range is empty\"");
   stream.Create("k", "", [](auto* create) { create->set_watch_id(7); });
   EXPECT_EQ(stream.ReadText(), "header { revision: 1 } watch_id: 7 created: true");
   stream.Create("k", "", [](auto* create) { create->set_watch_id(7); });
-  EXPECT_EQ(stream.ReadText(), "header { revision: 1 } watch_id: -1 created: true canceled: true cancel_reason: "
-                               "\"mvcc: duplicate watch ID provided on the WatchStream\"");
+  EXPECT_EQ(stream.ReadText(),
+            "header { revision: 1 } watch_id: -1 created: true canceled: true cancel_reason: "
+            "\"mvcc: duplicate watch ID provided on the WatchStream\"");
   stream.Create("k", "", [](auto* create) { create->set_start_revision(-1); });
-  EXPECT_EQ(stream.ReadText(), "header { revision: 1 } watch_id: -1 created: true canceled: true cancel_reason: "
-                               "\"etcdserver: mvcc: required revision has been compacted\"");
+  EXPECT_EQ(stream.ReadText(),
+            "header { revision: 1 } watch_id: -1 created: true canceled: true cancel_reason: "
+            "\"etcdserver: mvcc: required revision has been compacted\"");
 }
 
 TEST_F(WatchTest, FromCompactedRevision) {
@@ -156,9 +163,10 @@ TEST_F(WatchTest, HistoryComesWithPreviousPairs) {
     create->set_prev_kv(true);
   });
   EXPECT_EQ(stream.ReadText(), "header { revision: 3 } created: true");
-  EXPECT_EQ(stream.ReadText(), "header { revision: 3 } events { kv { key: \"k\" create_revision: 2 mod_revision: 3 "
-                               "version: 2 value: \"2\" } prev_kv { key: \"k\" create_revision: 2 mod_revision: 2 "
-                               "version: 1 value: \"1\" } }");
+  EXPECT_EQ(stream.ReadText(),
+            "header { revision: 3 } events { kv { key: \"k\" create_revision: 2 mod_revision: 3 "
+            "version: 2 value: \"2\" } prev_kv { key: \"k\" create_revision: 2 mod_revision: 2 "
+            "version: 1 value: \"1\" } }");
 }
 
 TEST_F(WatchTest, HalfCloseDoesNotEndTheStream) {
@@ -293,8 +301,9 @@ TEST_F(WatchTest, GarbageEndsTheStream) {
   WatchRequest request;
   request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(1, "\xff");
   stream.Write(request);
-  EXPECT_EQ(stream.End(),
-            "13: grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data");
+  EXPECT_EQ(
+      stream.End(),
+      "13: grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data");
   EXPECT_TRUE(Eventually([&] { return NothingHeld(); }));
 }
 

@@ -39,10 +39,10 @@ class RangeStreamHandler final : public StreamHandler {
   const Identity identity_;
   const std::size_t chunk_bytes_;
 
-  std::string message_;  // what request_ views
-  std::string next_key_; // likewise
+  std::string message_;   // what request_ views
+  std::string next_key_;  // likewise
   kv::RangeRequest request_;
-  std::int64_t left_ = 0;             // pairs still to be sent, by the limit
+  std::int64_t left_ = 0;  // pairs still to be sent, by the limit
   std::int64_t chunk_keys_ = 10;
   kv::Revision header_revision_ = 0;  // 0 before the first chunk
   std::int64_t count_ = 0;

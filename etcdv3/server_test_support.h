@@ -41,12 +41,14 @@ class TestServer {
     options.kv.identity = identity;
     options.watch.identity = identity;
     kv_ = std::make_unique<KvService>(engine, options.kv);
-    status_ = std::make_unique<StatusService>(
-        engine, StatusServiceOptions{.identity = identity,
-                                     .name = "default",
-                                     .peer_urls = {kDefaultPeerUrl},
-                                     .client_urls = {"http://localhost:2379"},
-                                     .storage_size = [] { return StorageSize{8192, 4096}; }});
+    status_ =
+        std::make_unique<StatusService>(engine, StatusServiceOptions{.identity = identity,
+                                                                     .name = "default",
+                                                                     .peer_urls = {kDefaultPeerUrl},
+                                                                     .client_urls = {"http://localhost:2379"},
+                                                                     .storage_size = [] {
+                                                                       return StorageSize{8192, 4096};
+                                                                     }});
     options.grpc.addresses = {address()};
     server_ = GrpcServer::Start({.kv = kv_.get(),
                                  .status = status_.get(),

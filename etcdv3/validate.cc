@@ -18,8 +18,8 @@ constexpr std::size_t kEnvelopeHeaderBytes = 13;
 bool Within(int value, int first, int last) { return value >= first && value <= last; }
 
 bool HasRevisionBounds(const kv::RangeRequest& request) {
-  return request.min_mod_revision != 0 || request.max_mod_revision != 0 ||
-         request.min_create_revision != 0 || request.max_create_revision != 0;
+  return request.min_mod_revision != 0 || request.max_mod_revision != 0 || request.min_create_revision != 0 ||
+         request.max_create_revision != 0;
 }
 
 bool IsKeyOrder(const kv::RangeRequest& request) {

@@ -51,7 +51,8 @@ RevisionKeyBytes EncodeRevisionKey(RevisionKey key) {
 
 RevisionKey DecodeRevisionKey(const MDB_val& bytes) {
   const char* data = static_cast<const char*>(bytes.mv_data);
-  return {static_cast<Revision>(be64toh(LoadBytes<std::uint64_t>(data))), be32toh(LoadBytes<std::uint32_t>(data + 8))};
+  return {static_cast<Revision>(be64toh(LoadBytes<std::uint64_t>(data))),
+          be32toh(LoadBytes<std::uint32_t>(data + 8))};
 }
 
 // The order of the keys' bytes, which LMDB would find a byte at a time.
@@ -291,7 +292,8 @@ std::optional<std::int64_t> RevisionLog::Snapshot::GetNumber(std::string_view na
   MDB_val value;
   if (mdb_get(reader_->txn, log_->state_dbi_, &key, &value) != 0) return std::nullopt;
   if (value.mv_size != sizeof(std::int64_t)) return std::nullopt;
-  return static_cast<std::int64_t>(le64toh(LoadBytes<std::uint64_t>(static_cast<const char*>(value.mv_data))));
+  return static_cast<std::int64_t>(
+      le64toh(LoadBytes<std::uint64_t>(static_cast<const char*>(value.mv_data))));
 }
 
 absl::StatusOr<RevisionLog::Batch> RevisionLog::Begin() {

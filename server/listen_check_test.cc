@@ -27,17 +27,19 @@ TEST(ListenCheckTest, AnAddressInUseUntilItIsFree) {
   const std::string port = std::to_string(ntohs(address.sin_port));
   for (const std::string host : {"127.0.0.1", "localhost"}) {
     const std::string url = "http://" + host + ":" + port;
-    EXPECT_EQ(Check(url),
-              "cannot listen on " + url +
-                  ": another process listens there; stop it, or choose another address with --listen-client-urls");
+    EXPECT_EQ(
+        Check(url),
+        "cannot listen on " + url +
+            ": another process listens there; stop it, or choose another address with --listen-client-urls");
   }
   close(fd);
   EXPECT_EQ(Check("http://127.0.0.1:" + port), "ok");
 }
 
 TEST(ListenCheckTest, AddressesOfOthersAndOfBothFamilies) {
-  EXPECT_EQ(Check("http://192.0.2.1:2379"), "cannot listen on http://192.0.2.1:2379: this machine has no such "
-                                            "address; choose another with --listen-client-urls");
+  EXPECT_EQ(Check("http://192.0.2.1:2379"),
+            "cannot listen on http://192.0.2.1:2379: this machine has no such "
+            "address; choose another with --listen-client-urls");
   EXPECT_EQ(Check("http://0.0.0.0:0"), "ok");
   EXPECT_EQ(Check("unix:///nowhere/at/all"), "ok");
 }

@@ -25,7 +25,7 @@ namespace kvist::watch {
 inline constexpr std::size_t kRoundWatchersMax = 512;
 inline constexpr std::size_t kRoundBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kRoundScanMax = 65536;  // records read, wanted or not
-inline constexpr std::size_t kRoundSetsMax = 65536;  // see EventSets; about 100 bytes each
+inline constexpr std::size_t kRoundSetsMax = 65536;  // see EventSets; 64 bytes each
 
 // Its parts alternate: the dispatcher fills it (with its lock held), Read runs with no lock, the
 // dispatcher takes what was read. While a watcher is kInRound, only the round uses the fields that

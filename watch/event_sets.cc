@@ -129,15 +129,15 @@ std::shared_ptr<const EventBlock> EventSets::Encode(const Numbers& records, bool
   for (const std::uint32_t record : records) {
     bytes += FieldSize(EventSize((*records_)[record], previous(record)));
   }
-  const auto [block, wire] = MakeEventBlock(bytes);
-  block->sizes.reserve(records.size());
-  char* out = wire;
+  NewEventBlock made = MakeEventBlock(bytes);
+  made.block->sizes.reserve(records.size());
+  char* out = made.wire;
   for (const std::uint32_t record : records) {
     char* const end = WriteEvent((*records_)[record], previous(record), out);
-    block->sizes.push_back(static_cast<std::uint32_t>(end - out));
+    made.block->sizes.push_back(static_cast<std::uint32_t>(end - out));
     out = end;
   }
-  return block;
+  return std::move(made.block);
 }
 
 }  // namespace kvist::watch

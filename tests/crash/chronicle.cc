@@ -114,7 +114,8 @@ std::string Chronicle::LearnOne(std::int64_t revision, const Moment& moment) {
   std::vector<std::string> lines;
   for (const mvccpb::Event& event : moment) lines.push_back(Line(event));
   if (lines != Expected(*author)) {
-    return absl::StrCat("revision ", revision, " is only a part of ", author->id, ", or more: ", Lines(moment));
+    return absl::StrCat("revision ", revision, " is only a part of ", author->id,
+                        ", or more: ", Lines(moment));
   }
   for (const mvccpb::Event& event : moment) {
     if (event.type() == mvccpb::Event::PUT) {

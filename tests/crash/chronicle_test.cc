@@ -45,9 +45,7 @@ TEST_F(ChronicleTest, UnansweredWritesMayOrMayNotHaveHappened) {
   EXPECT_EQ(chronicle_.last_revision(), 3);
 }
 
-TEST_F(ChronicleTest, ALostWriteIsNoticed) {
-  EXPECT_EQ(Learn({}), "one was acknowledged at 2 and is lost");
-}
+TEST_F(ChronicleTest, ALostWriteIsNoticed) { EXPECT_EQ(Learn({}), "one was acknowledged at 2 and is lost"); }
 
 TEST_F(ChronicleTest, HalfAWriteIsNoticed) {
   EXPECT_EQ(Learn({Put("a", "one", 2)}), "revision 2 is only a part of one, or more: [put a = one] ");
@@ -73,7 +71,8 @@ TEST_F(ChronicleTest, AWriteOfNobodyIsNoticed) {
 
 TEST_F(ChronicleTest, HistoryThatChangesIsNoticed) {
   ASSERT_EQ(Learn({Put("a", "one", 2), Put("b", "one", 2), Put("c", "two", 3)}), "");
-  EXPECT_EQ(Learn({Put("a", "one", 2), Put("b", "one", 2)}), "history ends at 2, but revision 3 had been seen");
+  EXPECT_EQ(Learn({Put("a", "one", 2), Put("b", "one", 2)}),
+            "history ends at 2, but revision 3 had been seen");
   EXPECT_EQ(Learn({Put("a", "one", 2), Put("b", "one", 2), Put("d", "two", 3)}),
             "revision 3 was [put c = two] and is [put d = two] ");
 }

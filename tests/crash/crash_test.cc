@@ -43,7 +43,8 @@ std::vector<mvccpb::Event> Walk(const Client& client, std::int64_t from, std::in
   while (from <= to && (events.empty() || events.back().kv().mod_revision() < to)) {
     const std::optional<etcdserverpb::WatchResponse> response = stream->Next(kPatience);
     if (!response) {
-      ADD_FAILURE() << "a watch from " << from << " to " << to << " stopped after " << events.size() << " events";
+      ADD_FAILURE() << "a watch from " << from << " to " << to << " stopped after " << events.size()
+                    << " events";
       break;
     }
     if (response->canceled()) {
@@ -112,7 +113,7 @@ std::vector<mvccpb::Event> CrashTest::WriteUntilKilled(int round) {
     threads.emplace_back([writer = writers.back().get()] { writer->Run(); });
   }
   // Short and long lives alike.
-  std::this_thread::sleep_for(std::chrono::microseconds(random_.Between(1, 1 << random_.Between(5, 20))));
+  std::this_thread::sleep_for(std::chrono::microseconds(random_.Between(1, 1 << random_.Between(12, 20))));
   server_->Kill9();
   for (std::thread& thread : threads) thread.join();
 
@@ -213,7 +214,8 @@ TEST_F(CrashTest, WhatWasAcknowledgedSurvives) {
     ASSERT_NO_FATAL_FAILURE(CheckReads());
     CheckState();
     chronicle_.Forget(compacted_);
-    for (const auto& [id, attempt] : chronicle_.attempts()) ++(attempt.revision != 0 ? acknowledged : unanswered);
+    for (const auto& [id, attempt] : chronicle_.attempts())
+      ++(attempt.revision != 0 ? acknowledged : unanswered);
   }
   std::printf("%lld rounds, %zu writes acknowledged, %zu unanswered, history %lld..%lld\n",
               static_cast<long long>(rounds), acknowledged, unanswered, static_cast<long long>(compacted_),

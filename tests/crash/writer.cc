@@ -85,7 +85,8 @@ void Writer::Run() {
       std::int64_t revision = 0;
       status = Send(attempt, &revision);
       if (status.ok()) {
-        if (revision <= last_revision_) fault_ = absl::StrCat("revision ", revision, " after ", last_revision_);
+        if (revision <= last_revision_)
+          fault_ = absl::StrCat("revision ", revision, " after ", last_revision_);
         attempt.revision = last_revision_ = revision;
         if (attempt.delete_prefix.empty() && attempt.puts.size() == 1) own_keys_.push_back(attempt.puts[0]);
       }

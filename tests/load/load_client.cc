@@ -20,12 +20,10 @@ void LoadClient::Run(const std::atomic<bool>& stop) {
   while (!stop && fault_.empty()) {
     const CallKind kind = NextKind();
     const auto begin = std::chrono::steady_clock::now();
-    const grpc::Status status = kind == CallKind::kPut     ? Put()
-                                : kind == CallKind::kRange ? Range()
-                                                           : Txn();
+    const grpc::Status status = kind == CallKind::kPut ? Put() : kind == CallKind::kRange ? Range() : Txn();
     const auto spent = std::chrono::steady_clock::now() - begin;
-    microseconds_[static_cast<std::size_t>(kind)].push_back(static_cast<std::uint32_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
+    microseconds_[static_cast<std::size_t>(kind)].push_back(
+        static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
     if (!status.ok()) Fault("a call failed: " + Describe(status));
   }
 }

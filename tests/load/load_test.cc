@@ -129,7 +129,8 @@ void LoadTest::PrintRates(std::chrono::duration<double> time) {
     std::sort(all.begin(), all.end());
     ASSERT_FALSE(all.empty()) << "no " << names[kind] << " was made";
     std::printf("%-5s %9.0f/s   p50 %6u us   p99 %6u us\n", names[kind],
-                static_cast<double>(all.size()) / time.count(), all[all.size() / 2], all[all.size() * 99 / 100]);
+                static_cast<double>(all.size()) / time.count(), all[all.size() / 2],
+                all[all.size() * 99 / 100]);
   }
 }
 
@@ -161,9 +162,10 @@ TEST_F(LoadTest, NoErrorNoLossAndFlatMemory) {
   const std::ptrdiff_t n = std::ssize(memory_);
   const std::int64_t middle = Median({memory_.begin() + n * 2 / 5, memory_.begin() + n * 3 / 5});
   const std::int64_t end = Median({memory_.begin() + n * 4 / 5, memory_.end()});
-  std::printf("memory of its own: %lld kB in the middle, %lld kB at the end; resident with mapped files: %lld kB\n",
-              static_cast<long long>(middle >> 10), static_cast<long long>(end >> 10),
-              static_cast<long long>(server_->ResidentBytes() >> 10));
+  std::printf(
+      "memory of its own: %lld kB in the middle, %lld kB at the end; resident with mapped files: %lld kB\n",
+      static_cast<long long>(middle >> 10), static_cast<long long>(end >> 10),
+      static_cast<long long>(server_->ResidentBytes() >> 10));
   EXPECT_LE(static_cast<double>(end), kGrowth * static_cast<double>(middle) + kGrowthBytes);
 }
 

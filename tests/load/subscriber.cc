@@ -53,8 +53,8 @@ void Subscriber::Take(const etcdserverpb::WatchResponse& response) {
     const mvccpb::KeyValue& kv = event.kv();
     std::int64_t& version = found->second.versions[kv.key()];
     if (kv.version() != version + 1 && fault_.empty()) {
-      fault_ = absl::StrCat("watch of ", found->second.key, ": version ", kv.version(), " of ", kv.key(), " after ",
-                            version);
+      fault_ = absl::StrCat("watch of ", found->second.key, ": version ", kv.version(), " of ", kv.key(),
+                            " after ", version);
     }
     if (!InRange(kv.key(), found->second.key, found->second.range_end)) {
       fault_ = absl::StrCat("watch of ", found->second.key, " was told of ", kv.key());
@@ -68,8 +68,8 @@ std::string Subscriber::Behind(const std::map<std::string, std::int64_t>& versio
   for (const auto& [key, version] : versions) {
     for (auto& [id, watch] : watches_) {
       if (!InRange(key, watch.key, watch.range_end) || watch.versions[key] == version) continue;
-      return absl::StrCat("watch of ", watch.key, ": ", key, " is at version ", version, " and was told up to ",
-                          watch.versions[key]);
+      return absl::StrCat("watch of ", watch.key, ": ", key, " is at version ", version,
+                          " and was told up to ", watch.versions[key]);
     }
   }
   return "";

@@ -29,7 +29,8 @@ class Subscriber {
 
   // Waits until every watch has been sent its keys up to these versions. Returns what is wrong, then or at
   // any time before; empty if nothing is.
-  std::string AwaitVersions(const std::map<std::string, std::int64_t>& versions, std::chrono::seconds patience);
+  std::string AwaitVersions(const std::map<std::string, std::int64_t>& versions,
+                            std::chrono::seconds patience);
 
   [[nodiscard]] std::int64_t events();
 

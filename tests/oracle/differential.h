@@ -20,6 +20,13 @@ struct Difference {
   std::string text;
 };
 
+// What a run consisted of, by the right side's answers: to see that it was about something.
+struct Tally {
+  std::size_t accepted = 0;
+  std::size_t refused = 0;
+  std::size_t watch_messages = 0;
+};
+
 // What differs, and the shortest sequence found that shows a difference.
 struct Finding {
   std::vector<Operation> sequence;
@@ -32,8 +39,8 @@ class Pair {
   Pair(ServerOptions left, ServerOptions right, const Dialect& dialect)
       : left_(std::move(left)), right_(std::move(right)), dialect_(dialect) {}
 
-  // Plays `operations` to two new servers. Empty when they answered alike.
-  std::optional<Difference> Run(const std::vector<Operation>& operations) const;
+  // Plays `operations` to two new servers. Empty when they answered alike. Adds to *tally.
+  std::optional<Difference> Run(const std::vector<Operation>& operations, Tally* tally) const;
 
   // Leaves out of `operations`, for which Run found `difference`, what can be left out with Run still
   // finding one. Stops after `time`.

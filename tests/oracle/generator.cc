@@ -23,7 +23,7 @@ std::string PlainKey(std::int64_t n) { return absl::StrFormat("w%04d", n); }
 }  // namespace
 
 Generator::Generator(std::uint64_t seed, const Dialect& dialect) : dialect_(dialect), random_(seed) {
-  odd_keys_ = {"a",    "aa",     "aab",          "ab",     "b",       "\0"s,
+  odd_keys_ = {"a",     "aa",    "aab",       "ab",   "b",      "\0"s,
                "\0\0"s, "\xff"s, "\xff\xff"s, "a\0"s, "a\xff"s, std::string(600, 'k')};
   keys_ = odd_keys_;
   for (int i = 0; i < kPlainKeys; ++i) keys_.push_back(PlainKey(i));
@@ -38,11 +38,16 @@ std::string Generator::Key() {
 
 std::string Generator::Value() {
   switch (random_.Below(8)) {
-    case 0: return "";
-    case 1: return std::string(100, 'x');
-    case 2: return random_.Bytes(8);
-    case 3: return "1\0"s;
-    default: return std::string(1, static_cast<char>('0' + random_.Below(4)));
+    case 0:
+      return "";
+    case 1:
+      return std::string(100, 'x');
+    case 2:
+      return random_.Bytes(8);
+    case 3:
+      return "1\0"s;
+    default:
+      return std::string(1, static_cast<char>('0' + random_.Below(4)));
   }
 }
 
@@ -56,9 +61,12 @@ Generator::Interval Generator::FewKeys() {
 
 Generator::Interval Generator::ManyKeys() {
   switch (random_.Below(4)) {
-    case 0: return {"\0"s, "\0"s, false};
-    case 1: return {Key(), "\0"s, false};
-    case 2: return {PlainKey(random_.Below(kPlainKeys)), PlainKey(random_.Below(kPlainKeys)), false};
+    case 0:
+      return {"\0"s, "\0"s, false};
+    case 1:
+      return {Key(), "\0"s, false};
+    case 2:
+      return {PlainKey(random_.Below(kPlainKeys)), PlainKey(random_.Below(kPlainKeys)), false};
     default: {
       static const std::string prefixes[] = {"a", "aa", "w", "w00", "w000", "\xff", "k"};
       const std::string& prefix = prefixes[random_.Below(std::size(prefixes))];
@@ -91,13 +99,22 @@ std::int64_t Generator::ReadRevision() {
 
 std::int64_t Generator::Limit() {
   switch (random_.Below(14)) {
-    case 0: return -1;
-    case 1: return std::numeric_limits<std::int64_t>::max();
-    case 2: return std::numeric_limits<std::int64_t>::min();
-    case 3: return std::int64_t{1} << 32;
-    case 4: case 5: case 6: return random_.Between(1, 4);
-    case 7: return random_.Between(5, 200);
-    default: return 0;
+    case 0:
+      return -1;
+    case 1:
+      return std::numeric_limits<std::int64_t>::max();
+    case 2:
+      return std::numeric_limits<std::int64_t>::min();
+    case 3:
+      return std::int64_t{1} << 32;
+    case 4:
+    case 5:
+    case 6:
+      return random_.Between(1, 4);
+    case 7:
+      return random_.Between(5, 200);
+    default:
+      return 0;
   }
 }
 
@@ -192,12 +209,23 @@ etcdserverpb::CompactionRequest Generator::Compact() {
 void Generator::SetCompareOperand(int target, etcdserverpb::Compare* compare) {
   const auto revision = [this] { return random_.Percent(40) ? 0 : FromCurrent(-random_.Below(20)); };
   switch (target) {
-    case 0: compare->set_version(random_.Below(4)); break;
-    case 1: compare->set_create_revision(revision()); break;
-    case 2: compare->set_mod_revision(revision()); break;
-    case 3: compare->set_value(Value()); break;
-    case 4: compare->set_lease(random_.Percent(70) ? 0 : kNoSuchLease); break;
-    default: break;
+    case 0:
+      compare->set_version(random_.Below(4));
+      break;
+    case 1:
+      compare->set_create_revision(revision());
+      break;
+    case 2:
+      compare->set_mod_revision(revision());
+      break;
+    case 3:
+      compare->set_value(Value());
+      break;
+    case 4:
+      compare->set_lease(random_.Percent(70) ? 0 : kNoSuchLease);
+      break;
+    default:
+      break;
   }
 }
 
@@ -235,6 +263,38 @@ etcdserverpb::RequestOp Generator::TxnOp(int depth) {
   return op;
 }
 
+namespace {
+
+// Whether any branch deletes every key from some key on: the one kind of delete that is not checked against
+// the puts of its Txn.
+bool DeletesFromKey(const etcdserverpb::TxnRequest& txn) {
+  const auto deletes = [](const etcdserverpb::RequestOp& op) {
+    if (op.has_request_txn()) return DeletesFromKey(op.request_txn());
+    return op.has_request_delete_range() && op.request_delete_range().range_end() == std::string(1, '\0');
+  };
+  return std::any_of(txn.success().begin(), txn.success().end(), deletes) ||
+         std::any_of(txn.failure().begin(), txn.failure().end(), deletes);
+}
+
+void ClearIgnores(etcdserverpb::TxnRequest* txn) {
+  for (auto* branch : {txn->mutable_success(), txn->mutable_failure()}) {
+    for (etcdserverpb::RequestOp& op : *branch) {
+      if (op.has_request_txn()) ClearIgnores(op.mutable_request_txn());
+      if (!op.has_request_put()) continue;
+      op.mutable_request_put()->clear_ignore_value();
+      op.mutable_request_put()->clear_ignore_lease();
+    }
+  }
+}
+
+// A put that keeps the value of a key which the same Txn has deleted before ends etcd with a panic.
+etcdserverpb::TxnRequest Survivable(etcdserverpb::TxnRequest txn) {
+  if (DeletesFromKey(txn)) ClearIgnores(&txn);
+  return txn;
+}
+
+}  // namespace
+
 etcdserverpb::TxnRequest Generator::Txn(int depth) {
   etcdserverpb::TxnRequest txn;
   for (std::int64_t n = random_.Below(3); n > 0; --n) *txn.add_compare() = Compare();
@@ -246,7 +306,8 @@ etcdserverpb::TxnRequest Generator::Txn(int depth) {
 // Up to, at and over the most operations a Txn may have, alone or with a nested one.
 etcdserverpb::TxnRequest Generator::BulkTxn() {
   etcdserverpb::TxnRequest txn;
-  const std::int64_t puts = random_.Percent(80) ? random_.Between(20, 100) : kMaxTxnOps - random_.Between(-1, 2);
+  const std::int64_t puts =
+      random_.Percent(80) ? random_.Between(20, 100) : kMaxTxnOps - random_.Between(-1, 2);
   const std::int64_t first = random_.Below(kPlainKeys - puts);
   for (std::int64_t i = 0; i < puts; ++i) {
     etcdserverpb::PutRequest* put = txn.add_success()->mutable_request_put();
@@ -264,7 +325,7 @@ void Generator::FillWatchCreate(int stream, etcdserverpb::WatchCreateRequest* cr
   if (dialect_.checks_watch_start && random_.Percent(4)) {
     create->set_start_revision(random_.Between(-2, -1));
   } else if (random_.Percent(60)) {
-    create->set_start_revision(stream == 0                  ? FromCurrent(random_.Between(1, 5))
+    create->set_start_revision(stream == 0           ? FromCurrent(random_.Between(1, 5))
                                : random_.Percent(75) ? FromCurrent(-random_.Below(60))
                                                      : FromCompacted(random_.Between(-2, 2)));
   }
@@ -296,8 +357,8 @@ Operation Generator::Next() {
   if (dice < 290) return Put();
   if (dice < 370) return Delete();
   if (dice < 640) return Range(false);
-  if (dice < 880) return Txn(1);
-  if (dice < 890) return BulkTxn();
+  if (dice < 880) return Survivable(Txn(1));
+  if (dice < 890) return Survivable(BulkTxn());
   if (dice < 905) return Compact();
   if (dice < 945) {
     if (dialect_.range_stream) return Streamed();

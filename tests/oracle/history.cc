@@ -27,7 +27,8 @@ std::string History::Reach(std::int64_t revision) {
     if (response->canceled()) return "a watch over all keys was canceled: " + Describe(*response);
     const std::int64_t last = events_.empty() ? 1 : events_.back().kv().mod_revision();
     if (response->events_size() > 0 && response->events(0).kv().mod_revision() != last + 1) {
-      return absl::StrCat("a watch over all keys was at revision ", last, " and then got: ", Describe(*response));
+      return absl::StrCat("a watch over all keys was at revision ", last,
+                          " and then got: ", Describe(*response));
     }
     for (mvccpb::Event& event : *response->mutable_events()) events_.push_back(std::move(event));
   }

@@ -33,11 +33,13 @@ ServerOptions Kvist() {
 class OracleTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_NE(EtcdBinary(), "") << "no etcd to compare with: install Debian's etcd-server, or set KVIST_ORACLE";
+    ASSERT_NE(EtcdBinary(), "")
+        << "no etcd to compare with: install Debian's etcd-server, or set KVIST_ORACLE";
     const std::string version = EtcdVersion(EtcdBinary());
     dialect_ = DialectOf(version);
     std::printf("oracle: %s, etcd %s\n", EtcdBinary().c_str(), version.c_str());
-    if (!LeftOut(dialect_).empty()) std::printf("not compared with this version: %s\n", LeftOut(dialect_).c_str());
+    if (!LeftOut(dialect_).empty())
+      std::printf("not compared with this version: %s\n", LeftOut(dialect_).c_str());
   }
 
   // Fails the test with the shortest sequence found, if the two differ.
@@ -45,9 +47,15 @@ class OracleTest : public testing::Test {
     const std::uint64_t seed = ChooseSeed();
     const Pair pair(left, right, dialect_);
     const std::vector<Operation> operations = Sequence(seed, dialect_, length);
-    const std::optional<Difference> difference = pair.Run(operations);
+    Tally tally;
+    const std::optional<Difference> difference = pair.Run(operations, &tally);
     if (!difference) {
-      std::printf("%lld operations without a difference\n", static_cast<long long>(length));
+      std::printf("%zu operations without a difference: %zu accepted, %zu refused, %zu watch messages\n",
+                  operations.size(), tally.accepted, tally.refused, tally.watch_messages);
+      // Sequences that are mostly refused, or see no events, would compare little.
+      EXPECT_GT(tally.accepted, operations.size() / 2);
+      EXPECT_GT(tally.refused, operations.size() / 50);
+      EXPECT_GT(tally.watch_messages, operations.size() / 20);
       return;
     }
     std::printf("a difference after step %zu; looking for fewer steps\n%s", difference->step + 1,
@@ -61,9 +69,13 @@ class OracleTest : public testing::Test {
 };
 
 // The comparison reports nothing where there is nothing: etcd is like itself.
-TEST_F(OracleTest, EtcdIsLikeEtcd) { ExpectAlike(Etcd(), Etcd(), NumberFromEnvironment("KVIST_SELF_OPS", 1500)); }
+TEST_F(OracleTest, EtcdIsLikeEtcd) {
+  ExpectAlike(Etcd(), Etcd(), NumberFromEnvironment("KVIST_SELF_OPS", 1500));
+}
 
-TEST_F(OracleTest, KvistIsLikeEtcd) { ExpectAlike(Kvist(), Etcd(), NumberFromEnvironment("KVIST_OPS", 3000)); }
+TEST_F(OracleTest, KvistIsLikeEtcd) {
+  ExpectAlike(Kvist(), Etcd(), NumberFromEnvironment("KVIST_OPS", 3000));
+}
 
 // And it finds a difference where there is one, and what it takes to show it: an etcd that allows fewer
 // operations in a Txn is told from another by a single Txn.
@@ -72,7 +84,8 @@ TEST_F(OracleTest, ADifferenceIsFoundAndCutToOneStep) {
   strict.extra_flags = {"--max-txn-ops=1"};
   const Pair pair(Etcd(), strict, dialect_);
   const std::vector<Operation> operations = Sequence(1, dialect_, 64);
-  const std::optional<Difference> difference = pair.Run(operations);
+  Tally tally;
+  const std::optional<Difference> difference = pair.Run(operations, &tally);
   ASSERT_TRUE(difference.has_value());
   const Finding finding = pair.Shrink(operations, *difference, std::chrono::seconds(60));
   EXPECT_EQ(finding.sequence.size(), 1U) << Describe(finding);

@@ -92,7 +92,8 @@ TEST(CompareTest, TheWatchAnEventCameOnCounts) {
 TEST(OperationTest, RelativeRevisionsAreResolvedAtEveryDepth) {
   etcdserverpb::TxnRequest txn;
   txn.add_compare()->set_mod_revision(FromCurrent(-2));
-  etcdserverpb::RangeRequest* range = txn.add_success()->mutable_request_txn()->add_failure()->mutable_request_range();
+  etcdserverpb::RangeRequest* range =
+      txn.add_success()->mutable_request_txn()->add_failure()->mutable_request_range();
   range->set_revision(FromCompacted(1));
   range->set_limit(5);
   Resolve(Progress{.current = 10, .compacted = 4}, &txn);

@@ -121,7 +121,8 @@ void WatchBook::Play(const WatchStep& step, const Progress& progress, Reply* rep
 }
 
 // Keeps to WatchStep's rule of which stream has watches in the future, and to the dialect.
-void WatchBook::AdjustStart(bool is_future_stream, const Progress& progress, WatchCreateRequest* create) const {
+void WatchBook::AdjustStart(bool is_future_stream, const Progress& progress,
+                            WatchCreateRequest* create) const {
   const std::int64_t start = create->start_revision();
   if (is_future_stream && start > 0 && start <= progress.current) {
     create->set_start_revision(progress.current + 1);
@@ -262,11 +263,12 @@ void WatchBook::CollectEvents(Stream* stream, const std::string& where, Reply* r
   for (auto& [id, watch] : stream->watches) {
     const std::vector<mvccpb::Event> due = TakeDue(&watch);
     Await(stream, kPatience, reply, [&] { return watch.events.size() >= due.size(); });
-    const bool all_due = std::equal(watch.events.begin(), watch.events.end(), due.begin(), due.end(),
-                                    [](const mvccpb::Event& came, const mvccpb::Event& expected) {
-                                      return came.type() == expected.type() &&
-                                             came.kv().SerializeAsString() == expected.kv().SerializeAsString();
-                                    });
+    const bool all_due =
+        std::equal(watch.events.begin(), watch.events.end(), due.begin(), due.end(),
+                   [](const mvccpb::Event& came, const mvccpb::Event& expected) {
+                     return came.type() == expected.type() &&
+                            came.kv().SerializeAsString() == expected.kv().SerializeAsString();
+                   });
     WatchResponse all;
     for (mvccpb::Event& event : watch.events) *all.add_events() = std::move(event);
     watch.events.clear();

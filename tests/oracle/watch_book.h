@@ -35,7 +35,7 @@ class WatchBook {
   struct Watch {
     etcdserverpb::WatchCreateRequest request;
     std::size_t next_due = 0;  // index into the history
-    bool may_lag = false;  // started in the past, and not yet known to have caught up
+    bool may_lag = false;      // started in the past, and not yet known to have caught up
     bool below_compaction = false;
     std::vector<mvccpb::Event> events;  // came since the last Settle
     std::int64_t last_revision = 0;
@@ -51,7 +51,8 @@ class WatchBook {
     int progress_allowed = 0;  // answers that may still come
   };
 
-  void Create(Stream* stream, etcdserverpb::WatchCreateRequest create, const Progress& progress, Reply* reply);
+  void Create(Stream* stream, etcdserverpb::WatchCreateRequest create, const Progress& progress,
+              Reply* reply);
   void Cancel(Stream* stream, std::int64_t id, Reply* reply);
   void RequestProgress(Stream* stream, const Progress& progress, Reply* reply);
   void AdjustStart(bool is_future_stream, const Progress& progress,

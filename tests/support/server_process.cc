@@ -136,8 +136,9 @@ std::vector<std::string> CommandLine(const ServerOptions& options) {
   if (options.is_etcd) {
     command = EtcdCommandLine(options);
   } else {
-    command = {options.binary, "serve", "--data-dir", options.data_dir, "--listen-client-urls",
-               absl::StrCat("http://127.0.0.1:", options.port)};
+    command = {options.binary,         "serve",
+               "--data-dir",           options.data_dir,
+               "--listen-client-urls", absl::StrCat("http://127.0.0.1:", options.port)};
     if (!options.sync) command.push_back("--unsafe-no-fsync");
   }
   command.insert(command.end(), options.extra_flags.begin(), options.extra_flags.end());
@@ -170,7 +171,9 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const Server
     std::unique_ptr<ServerProcess> server(new ServerProcess(pid, chosen.port, chosen.log_file));
     status = server->WaitUntilReady();
     if (status.ok()) return server;
-    if (options.port != 0 || !absl::StrContains(server->Log(), "in use")) break;
+    const std::string log = server->Log();
+    const bool is_taken = absl::StrContains(log, "in use") || absl::StrContains(log, "listens there");
+    if (options.port != 0 || !is_taken) break;
   }
   return status;
 }
@@ -193,9 +196,10 @@ absl::Status ServerProcess::WaitUntilReady() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const std::string log = Log();
-  return absl::UnavailableError(absl::StrCat(
-      Running() ? "the server does not answer but " + last : absl::StrCat("the server ended with code ", exit_.code),
-      "; the end of its log:\n", log.substr(log.size() > 4000 ? log.size() - 4000 : 0)));
+  return absl::UnavailableError(
+      absl::StrCat(Running() ? "the server does not answer but " + last
+                             : absl::StrCat("the server ended with code ", exit_.code),
+                   "; the end of its log:\n", log.substr(log.size() > 4000 ? log.size() - 4000 : 0)));
 }
 
 ServerProcess::~ServerProcess() { Kill9(); }
