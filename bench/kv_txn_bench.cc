@@ -1,5 +1,6 @@
 // Transactions.
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,7 @@ void Puts(benchmark::State& state, int count, Sync sync) {
   ScratchStore store(sync);
   store.Load(0, kKeys);
   std::vector<Key> keys;
+  keys.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) keys.emplace_back(Scattered(i) % kKeys);
   kv::TxnRequest txn;
   for (const Key& key : keys) {

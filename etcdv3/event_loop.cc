@@ -20,19 +20,27 @@ EventLoop::EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : queue_(std::move(queue)), waker_(grpc::CreateChannel("", nullptr)), thread_([this] { Serve(); }) {}
 
 EventLoop::~EventLoop() {
+  while (posting_.load() != 0) std::this_thread::yield();
   queue_->Shutdown();
   thread_.join();
 }
 
 void EventLoop::Post(Task* task) {
+  posting_.fetch_add(1);
+  Push(task);
+  // On its own thread the loop looks at the list without being woken.
+  if (current_loop != this && !waking_.exchange(true)) {
+    waker_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE, gpr_inf_past(GPR_CLOCK_MONOTONIC),
+                                queue_.get(), &wake_up_);
+  }
+  posting_.fetch_sub(1);
+}
+
+void EventLoop::Push(Task* task) {
   Task* head = posted_.load(std::memory_order_relaxed);
   do {
     task->next_ = head;
   } while (!posted_.compare_exchange_weak(head, task));
-  // On its own thread the loop looks at the list without being woken.
-  if (current_loop == this || waking_.exchange(true)) return;
-  waker_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE, gpr_inf_past(GPR_CLOCK_MONOTONIC), queue_.get(),
-                              &wake_up_);
 }
 
 void EventLoop::RunPosted() {

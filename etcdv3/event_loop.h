@@ -51,8 +51,8 @@ class EventLoop {
   // `queue` as ServerBuilder::AddCompletionQueue made it. The thread runs from here on.
   explicit EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue);
 
-  // Shuts the queue down, serves what is left of it and joins the thread. No operation may be started and
-  // nothing be posted from then on. Not on the loop's own thread.
+  // Waits for calls of Post under way, shuts the queue down, serves what is left of it and joins the
+  // thread. No operation may be started and no Post begin from then on. Not on the loop's own thread.
   ~EventLoop();
 
   EventLoop(const EventLoop&) = delete;
@@ -66,11 +66,15 @@ class EventLoop {
 
  private:
   void Serve();
+  void Push(Task* task);
   void RunPosted();
   // The loop runs what was posted after every event; this one is there to be an event.
   void OnWakeUp(bool) { waking_.store(false); }
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  // Threads inside Post: their task may have been run, and all that it belongs to be over, before they are
+  // out of it.
+  std::atomic<int> posting_{0};
   // What was posted, newest first.
   std::atomic<Task*> posted_{nullptr};
   // Whether a wake-up is on its way: until it is seen all that is posted will be run.

@@ -399,11 +399,11 @@ class HeldWriteTest : public testing::Test {
     return reports_;
   }
 
-  std::unique_ptr<HeldEngine> held_;
-  std::unique_ptr<TestServer> server_;
-  std::unique_ptr<KV::Stub> stub_;
   Mutex mu_;
   std::vector<std::string> reports_ GUARDED_BY(mu_);
+  std::unique_ptr<HeldEngine> held_;
+  std::unique_ptr<TestServer> server_;  // before what it uses is gone
+  std::unique_ptr<KV::Stub> stub_;
 };
 
 TEST_F(HeldWriteTest, ADeadlinePassesAndTheWriteStillHappens) {
