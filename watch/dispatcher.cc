@@ -31,7 +31,9 @@ std::shared_ptr<Watcher> MakeWatcher(StreamState* stream, WatchId id, const Watc
   return watcher;
 }
 
-bool IsCatchingUp(Place place) { return place != Place::kSynced && place != Place::kGone; }
+bool IsCatchingUp(Place place) {
+  return place == Place::kWaiting || place == Place::kParked || place == Place::kInRound;
+}
 
 }  // namespace
 
@@ -76,12 +78,7 @@ WatchId Dispatcher::PickId(StreamState* stream) {
 // such a one, and whoever starts at it gets it when it is published.
 void Dispatcher::Enter(Watcher* watcher, kv::Revision current, ReadyList* ready) {
   watcher->next = watcher->start == 0 ? current + 1 : watcher->start;
-  if (watcher->next > published_) {
-    watcher->place = Place::kSynced;
-    synced_.Add(watcher);
-    return;
-  }
-  watcher->place = Place::kGone;
+  if (watcher->next > published_) return Move(watcher, Place::kSynced);
   const kv::Revision compacted = engine_->CompactedRevision();
   if (watcher->next < compacted) return CancelCompacted(watcher, compacted, ready);
   Move(watcher, Place::kWaiting);
@@ -159,6 +156,7 @@ void Dispatcher::Move(Watcher* watcher, Place to) {
     case Place::kParked:
       watcher->position = watcher->stream->parked.insert(watcher->stream->parked.end(), watcher);
       break;
+    case Place::kNew:
     case Place::kInRound:
     case Place::kGone:
       break;
@@ -177,6 +175,7 @@ void Dispatcher::Leave(Watcher* watcher) {
     case Place::kParked:
       watcher->stream->parked.erase(watcher->position);
       break;
+    case Place::kNew:
     case Place::kInRound:
     case Place::kGone:
       break;
@@ -184,8 +183,7 @@ void Dispatcher::Leave(Watcher* watcher) {
 }
 
 void Dispatcher::End(Watcher* watcher) {
-  if (watcher->ended) return;
-  watcher->ended = true;
+  if (watcher->place == Place::kGone) return;
   Move(watcher, Place::kGone);
   --counters_.watchers;
 }

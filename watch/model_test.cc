@@ -58,6 +58,7 @@ struct ModelStream {
   Client client;
   bool slow = false;
   std::map<WatchId, std::shared_ptr<ModelWatch>> live;
+  std::map<WatchId, std::shared_ptr<ModelWatch>> compacted;  // and not yet canceled
   std::vector<std::shared_ptr<ModelWatch>> awaiting_created;
 };
 
@@ -140,8 +141,9 @@ class ModelTest : public ::testing::TestWithParam<int> {
     stream->client->Create(request);
   }
 
-  static void CancelOne(ModelStream* stream) {
-    if (!stream->live.empty()) stream->client->Cancel(stream->live.begin()->first);
+  void CancelOne(ModelStream* stream) {
+    const auto& watches = OneIn(2) ? stream->live : stream->compacted;
+    if (!watches.empty()) stream->client->Cancel(watches.begin()->first);
   }
 
   void TakeSome(ModelStream* stream, std::size_t max) {
@@ -161,18 +163,20 @@ class ModelTest : public ::testing::TestWithParam<int> {
       return;
     }
     if (delivery.kind == DeliveryKind::kProgress) {
+      EXPECT_TRUE(stream->compacted.empty());
       if (!OneIn(20)) return;  // a walk over all events
       for (const auto& [id, watch] : stream->live) ExpectUpTo(*watch, delivery.revision);
       return;
     }
+    if (delivery.kind == DeliveryKind::kCanceled && stream->compacted.erase(delivery.watch_id) == 1) return;
     ASSERT_TRUE(stream->live.contains(delivery.watch_id)) << Text(delivery);
-    ModelWatch* const watch = stream->live.at(delivery.watch_id).get();
-    if (delivery.kind == DeliveryKind::kEvents) {
-      NoteEvents(watch, delivery);
-    } else {
-      watch->ended = true;
-      if (delivery.kind == DeliveryKind::kCompacted) watch->compacted = delivery.extras->compact_revision;
-      stream->live.erase(delivery.watch_id);
+    const std::shared_ptr<ModelWatch> watch = stream->live.at(delivery.watch_id);
+    if (delivery.kind == DeliveryKind::kEvents) return NoteEvents(watch.get(), delivery);
+    watch->ended = true;
+    stream->live.erase(delivery.watch_id);
+    if (delivery.kind == DeliveryKind::kCompacted) {
+      watch->compacted = delivery.extras->compact_revision;
+      stream->compacted[delivery.watch_id] = watch;
     }
   }
 

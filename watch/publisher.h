@@ -3,8 +3,8 @@
 // the log for watches that started in the past or whose reader was too slow. It must not know gRPC.
 //
 // Promises for each watch, whatever its reader does: every event of its keys from its start revision on,
-// once, in order; all events of one revision in one delivery; nothing before its kCreated and nothing
-// after its kCanceled or kCompacted.
+// once, in order; all events of one revision in one delivery; nothing before its kCreated, and neither
+// events nor progress after its kCanceled or kCompacted.
 
 #ifndef KVIST_WATCH_PUBLISHER_H_
 #define KVIST_WATCH_PUBLISHER_H_

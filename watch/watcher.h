@@ -29,14 +29,17 @@ using RangeNode = IntervalTree<WatcherGroup>::Node;
 using WaitList = std::list<Watcher*>;
 
 // Where a watcher is. It moves:
-//   created -> kSynced | kWaiting
+//   kNew -> kSynced | kWaiting
 //   kSynced -> kParked             its queue was full when an event came
 //   kWaiting -> kInRound           catch-up took it
 //   kWaiting -> kParked            catch-up would take it, but its queue is full
 //   kParked -> kWaiting            its queue has room again
 //   kInRound -> kSynced | kWaiting | kParked
 //   any -> kGone                   canceled, compacted, or its stream is gone
-enum class Place : std::uint8_t { kSynced, kWaiting, kParked, kInRound, kGone };
+//
+// One that is gone by compaction, which its stream was told, is kept nevertheless, as in etcd: its id stays
+// taken, and its stream without progress, until the client cancels it too. Clients do that by themselves.
+enum class Place : std::uint8_t { kNew, kSynced, kWaiting, kParked, kInRound, kGone };
 
 // Owned by its stream, and by a round of catch-up that it takes part in. What delivering an event needs is
 // together at the front.
@@ -49,11 +52,8 @@ struct Watcher : std::enable_shared_from_this<Watcher> {
   bool fragment = false;
   bool progress_notify = false;
 
-  // Over by compaction, which the stream was told. As in etcd, the id stays taken, and the stream without
-  // progress, until the client cancels the watch too; clients do that by themselves.
-  bool ended = false;
   bool had_event = false;  // queued since the last Tick
-  Place place = Place::kSynced;
+  Place place = Place::kNew;
 
   // What it wants of the records being matched: an EventSets::Set. This, `node` and `slot` belong to the
   // catch-up thread in kInRound, which uses them without a lock.
