@@ -61,7 +61,13 @@ bool DecodeCompare(std::string_view message, kv::Compare* compare) {
   return reader.ok();
 }
 
-bool DecodeTxnInto(std::string_view message, int depth, kv::TxnRequest* request);
+// How deep in nested Txns the decoding is.
+struct Nesting {
+  int depth = 0;
+  bool too_deep = false;
+};
+
+bool DecodeTxnInto(std::string_view message, Nesting* nesting, kv::TxnRequest* request);
 
 // Makes `op` hold a Request, keeping the one it holds: the parts of a field given twice are merged.
 template <typename Request>
@@ -71,7 +77,7 @@ Request* Hold(kv::Op* op, bool* given) {
   return held != nullptr ? held : &op->request.emplace<Request>();
 }
 
-bool DecodeOp(std::string_view message, int depth, kv::Op* op) {
+bool DecodeOp(std::string_view message, Nesting* nesting, kv::Op* op) {
   auto& empty = op->request.emplace<kv::RangeRequest>();
   empty.with_count = false;
   bool given = false;
@@ -83,22 +89,25 @@ bool DecodeOp(std::string_view message, int depth, kv::Op* op) {
     if (field.number == 1) ok = DecodeRange(field.bytes, Hold<kv::RangeRequest>(op, &given));
     if (field.number == 2) ok = DecodePut(field.bytes, Hold<kv::PutRequest>(op, &given));
     if (field.number == 3) ok = DecodeDeleteRange(field.bytes, Hold<kv::DeleteRangeRequest>(op, &given));
-    if (field.number == 4) ok = DecodeTxnInto(field.bytes, depth + 1, Hold<kv::TxnRequest>(op, &given));
+    if (field.number == 4) ok = DecodeTxnInto(field.bytes, nesting, Hold<kv::TxnRequest>(op, &given));
   }
   return ok && reader.ok();
 }
 
-bool DecodeTxnInto(std::string_view message, int depth, kv::TxnRequest* request) {
-  if (depth > kTxnDepthMax) return false;
+bool DecodeTxnInto(std::string_view message, Nesting* nesting, kv::TxnRequest* request) {
+  nesting->too_deep = nesting->depth > kTxnDepthMax;
+  if (nesting->too_deep) return false;
+  ++nesting->depth;
   bool ok = true;
   WireReader reader(message);
   WireField field;
   while (ok && reader.Next(&field)) {
     if (!IsBytes(field)) continue;
     if (field.number == 1) ok = DecodeCompare(field.bytes, &request->compare.emplace_back());
-    if (field.number == 2) ok = DecodeOp(field.bytes, depth, &request->success.emplace_back());
-    if (field.number == 3) ok = DecodeOp(field.bytes, depth, &request->failure.emplace_back());
+    if (field.number == 2) ok = DecodeOp(field.bytes, nesting, &request->success.emplace_back());
+    if (field.number == 3) ok = DecodeOp(field.bytes, nesting, &request->failure.emplace_back());
   }
+  --nesting->depth;
   return ok && reader.ok();
 }
 
@@ -239,11 +248,14 @@ bool DecodeDeleteRange(std::string_view message, kv::DeleteRangeRequest* request
   return reader.ok();
 }
 
-bool DecodeTxn(std::string_view message, kv::TxnRequest* request) {
+bool DecodeTxn(std::string_view message, kv::TxnRequest* request, bool* too_deep) {
   request->compare.clear();
   request->success.clear();
   request->failure.clear();
-  return DecodeTxnInto(message, 0, request);
+  Nesting nesting;
+  const bool ok = DecodeTxnInto(message, &nesting, request);
+  *too_deep = nesting.too_deep;
+  return ok;
 }
 
 bool DecodeCompact(std::string_view message, kv::CompactRequest* request) {

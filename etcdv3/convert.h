@@ -16,7 +16,7 @@
 
 namespace kvist::etcdv3 {
 
-// A Txn nested deeper than this is refused as malformed, so that recursion over it is bounded.
+// A Txn nested deeper than this is refused, so that recursion over it is bounded.
 inline constexpr int kTxnDepthMax = 500;
 
 // Each decodes `message`, which must outlive the views in `*request`, into `*request`, which must be as
@@ -25,7 +25,8 @@ inline constexpr int kTxnDepthMax = 500;
 [[nodiscard]] bool DecodeRange(std::string_view message, kv::RangeRequest* request);
 [[nodiscard]] bool DecodePut(std::string_view message, kv::PutRequest* request);
 [[nodiscard]] bool DecodeDeleteRange(std::string_view message, kv::DeleteRangeRequest* request);
-[[nodiscard]] bool DecodeTxn(std::string_view message, kv::TxnRequest* request);
+// `*too_deep`: it is refused for its nesting alone.
+[[nodiscard]] bool DecodeTxn(std::string_view message, kv::TxnRequest* request, bool* too_deep);
 [[nodiscard]] bool DecodeCompact(std::string_view message, kv::CompactRequest* request);
 
 // Whether `message` is one at all, for requests of which no field matters.

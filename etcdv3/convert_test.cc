@@ -132,7 +132,8 @@ std::string Text(etcdserverpb::TxnRequest message) {
 
 std::string DecodedText(std::string_view bytes) {
   kv::TxnRequest request;
-  if (!DecodeTxn(bytes, &request)) return "malformed";
+  bool too_deep = false;
+  if (!DecodeTxn(bytes, &request, &too_deep)) return "malformed";
   etcdserverpb::TxnRequest message;
   ToMessage(request, &message);
   return message.DebugString();
@@ -332,8 +333,9 @@ TEST(DecodeTest, TxnKeepsNothingOfTheOneBefore) {
   message.add_success()->mutable_request_put()->set_key("k");
   message.add_compare()->set_key("c");
   kv::TxnRequest request;
-  ASSERT_TRUE(DecodeTxn(message.SerializeAsString(), &request));
-  ASSERT_TRUE(DecodeTxn("", &request));
+  bool too_deep = false;
+  ASSERT_TRUE(DecodeTxn(message.SerializeAsString(), &request, &too_deep));
+  ASSERT_TRUE(DecodeTxn("", &request, &too_deep));
   EXPECT_TRUE(request.compare.empty());
   EXPECT_TRUE(request.success.empty());
   EXPECT_TRUE(request.failure.empty());
@@ -353,8 +355,13 @@ std::string NestedTxns(int depth) {
 
 TEST(DecodeTest, NestingIsBounded) {
   kv::TxnRequest request;
-  EXPECT_TRUE(DecodeTxn(NestedTxns(kTxnDepthMax), &request));
-  EXPECT_FALSE(DecodeTxn(NestedTxns(kTxnDepthMax + 1), &request));
+  bool too_deep = true;
+  EXPECT_TRUE(DecodeTxn(NestedTxns(kTxnDepthMax), &request, &too_deep));
+  EXPECT_FALSE(too_deep);
+  EXPECT_FALSE(DecodeTxn(NestedTxns(kTxnDepthMax + 1), &request, &too_deep));
+  EXPECT_TRUE(too_deep);
+  EXPECT_FALSE(DecodeTxn("\x12\x05x", &request, &too_deep));
+  EXPECT_FALSE(too_deep) << "malformed is another thing";
 }
 
 TEST(DecodeWatchTest, Create) {

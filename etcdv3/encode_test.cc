@@ -158,12 +158,13 @@ TEST(EncodeTest, WatchResponsesOfEveryKind) {
   EXPECT_EQ(WatchText(make(Kind::kCanceled, 3, 7)), header + " watch_id: 3 canceled: true");
 
   watch::Delivery failed = make(Kind::kCreateFailed, -1, 7);
-  failed.extras.reset(new watch::DeliveryExtras{.cancel_reason = "mvcc: watcher range is empty"});
+  failed.extras = std::make_unique<watch::DeliveryExtras>(
+      watch::DeliveryExtras{.cancel_reason = "mvcc: watcher range is empty"});
   EXPECT_EQ(WatchText(std::move(failed)), header +
                                               " watch_id: -1 created: true canceled: true cancel_reason: "
                                               "\"mvcc: watcher range is empty\"");
   watch::Delivery compacted = make(Kind::kCompacted, 3, 0);
-  compacted.extras.reset(new watch::DeliveryExtras{.compact_revision = 5});
+  compacted.extras = std::make_unique<watch::DeliveryExtras>(watch::DeliveryExtras{.compact_revision = 5});
   EXPECT_EQ(WatchText(std::move(compacted)),
             "header { cluster_id: 14841639068965178418 member_id: 10276657743932975437 raft_term: 2 } "
             "watch_id: 3 canceled: true compact_revision: 5");

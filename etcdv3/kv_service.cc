@@ -20,7 +20,8 @@ kv::TxnRequest* HoldTxn(UnaryCall* call) {
 }
 
 absl::Status ParseTxn(std::string_view message, std::int64_t ops_max, kv::TxnRequest* request) {
-  if (!DecodeTxn(message, request)) return MalformedRequestError();
+  bool too_deep = false;
+  if (!DecodeTxn(message, request, &too_deep)) return too_deep ? TooManyOpsError() : MalformedRequestError();
   return CheckTxn(*request, ops_max);
 }
 

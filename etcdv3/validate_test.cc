@@ -36,7 +36,8 @@ std::string Verdict(const absl::Status& status) {
 std::string Check(const TxnRequest& message, int ops_max = 128) {
   const std::string bytes = message.SerializeAsString();
   kv::TxnRequest request;
-  if (!DecodeTxn(bytes, &request)) return "malformed";
+  bool too_deep = false;
+  if (!DecodeTxn(bytes, &request, &too_deep)) return "malformed";
   return Verdict(CheckTxn(request, ops_max));
 }
 

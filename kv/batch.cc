@@ -79,6 +79,8 @@ absl::Status Batch::CheckPut(const PutRequest& put) const {
 absl::Status Batch::Put(const PutRequest& put, PutResult* result) {
   KeyEntry* entry = Find(put.key);
   const bool exists = entry != nullptr && entry->alive();
+  // A Txn was checked before it began, but may have deleted the key itself since.
+  if (!exists && (put.ignore_value || put.ignore_lease)) return KeyNotFoundError();
   const KeyState before = exists ? entry->state() : KeyState();
   std::string kept_value;
   if (exists && (put.prev_kv || put.ignore_value)) {

@@ -61,7 +61,8 @@ class Batch {
 
   // What a Put needs of the state before its request. NOT_FOUND, INVALID_ARGUMENT.
   absl::Status CheckPut(const PutRequest& put) const;
-  // The operations themselves, which cannot fail but for DATA_LOSS. Each changes the newest state at once.
+  // The operations themselves, which rarely fail: DATA_LOSS, and what CheckPut says if the request itself has
+  // deleted the key. Each changes the newest state at once.
   absl::Status Put(const PutRequest& put, PutResult* result);
   absl::Status DeleteRange(const DeleteRangeRequest& request, DeleteRangeResult* result);
   absl::Status Range(const RangeRequest& request, RangeResult* result);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -148,6 +149,7 @@ RevisionLog::~RevisionLog() {
 
 absl::StatusOr<std::unique_ptr<RevisionLog>> RevisionLog::Open(const StoreOptions& options) {
   std::unique_ptr<RevisionLog> log(new RevisionLog);
+  log->directory_ = options.directory;
   absl::Status status = LockDirectory(options.directory, &log->lock_fd_);
   if (status.ok()) status = log->OpenEnvironment(options);
   if (status.ok()) status = log->OpenDatabases(options);
@@ -341,7 +343,17 @@ absl::Status RevisionLog::Batch::PutNumber(std::string_view name, std::int64_t v
 }
 
 absl::Status RevisionLog::Batch::Commit() {
-  return StorageError(mdb_txn_commit(std::exchange(txn_, nullptr)), "commit");
+  const int rc = mdb_txn_commit(std::exchange(txn_, nullptr));
+  // LMDB calls a short write an I/O error; it is one by a full disk if there is no space left.
+  if (rc == EIO && log_->DiskIsFull()) return NoSpaceError();
+  return StorageError(rc, "commit");
+}
+
+bool RevisionLog::DiskIsFull() const {
+  constexpr std::uint64_t kFullBelowBytes = std::uint64_t{1} << 20;
+  struct statvfs disk;
+  if (statvfs(directory_.c_str(), &disk) != 0) return false;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize < kFullBelowBytes;
 }
 
 absl::Status RevisionLog::FileSizes(StoreStats* stats) {

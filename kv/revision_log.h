@@ -135,11 +135,13 @@ class RevisionLog {
   absl::Status OpenDatabases(const StoreOptions& options);
   absl::Status CheckFormat(const StoreOptions& options);
   void Release(Reader* reader);
+  [[nodiscard]] bool DiskIsFull() const;
 
   // A read transaction is costly to begin and cheap to renew: idle ones wait here. Each thread starts to
   // look at a slot of its own, so that two rarely meet.
   static constexpr std::size_t kIdleReaderMax = 16;
 
+  std::string directory_;
   int lock_fd_ = -1;
   std::unique_ptr<MDB_env, EnvCloser> env_;
   MDB_dbi log_dbi_ = 0;

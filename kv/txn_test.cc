@@ -183,6 +183,17 @@ TEST_F(TxnTest, FailingOperationUndoesAll) {
   EXPECT_THAT(Pairs({.key = "a", .range_end = kFromKey}), ElementsAre("a=1 create=2 mod=2 version=1"));
 }
 
+TEST_F(TxnTest, KeepingTheValueOfAKeyDeletedInTheSameTxnUndoesAll) {
+  Put("a", "1");
+  Put("b", "1");
+  const TxnRequest txn = {
+      .success = {DeleteOp("a", kFromKey), {PutRequest{.key = "b", .ignore_value = true}}}};
+  EXPECT_EQ(store().Txn(txn).status(), KeyNotFoundError());
+  EXPECT_EQ(store().CurrentRevision(), 3);
+  EXPECT_THAT(Keys({.key = "a", .range_end = kFromKey}), ElementsAre("a", "b"));
+  EXPECT_EQ(Put("c", "1"), 4);
+}
+
 TEST_F(TxnTest, BranchNotTakenIsNotChecked) {
   const TxnResult result =
       Run({.success = {PutOp("a", "1")}, .failure = {RangeOp({.key = "a", .revision = 99})}});

@@ -95,7 +95,8 @@ std::optional<Difference> Pair::Run(const std::vector<Operation>& operations, Ta
   Side left(left_server->port(), dialect_);
   Side right(right_server->port(), dialect_);
   std::optional<Difference> difference = PlayToBoth(operations, &left, &right, tally);
-  if (difference) difference->text += Obituary("left", left_server.get()) + Obituary("right", right_server.get());
+  if (difference)
+    difference->text += Obituary("left", left_server.get()) + Obituary("right", right_server.get());
   return difference;
 }
 
