@@ -211,7 +211,7 @@ void WatchBook::CollectCanceled(Stream* stream, const std::string& where, Reply*
     }
     if (!watch.below_compaction) continue;
     ended.push_back(id);
-    if (!Await(stream, kPatience, reply, [&] { return watch.canceled.has_value(); })) {
+    if (!Await(stream, kPatience, reply, [&watch = watch] { return watch.canceled.has_value(); })) {
       reply->faults.push_back(absl::StrCat(where, id, " starts in what is compacted, and was not canceled"));
       continue;
     }
@@ -262,7 +262,7 @@ std::vector<mvccpb::Event> WatchBook::TakeDue(Watch* watch) const {
 void WatchBook::CollectEvents(Stream* stream, const std::string& where, Reply* reply) {
   for (auto& [id, watch] : stream->watches) {
     const std::vector<mvccpb::Event> due = TakeDue(&watch);
-    Await(stream, kPatience, reply, [&] { return watch.events.size() >= due.size(); });
+    Await(stream, kPatience, reply, [&watch = watch, &due] { return watch.events.size() >= due.size(); });
     const bool all_due =
         std::equal(watch.events.begin(), watch.events.end(), due.begin(), due.end(),
                    [](const mvccpb::Event& came, const mvccpb::Event& expected) {
