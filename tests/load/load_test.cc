@@ -31,6 +31,18 @@ constexpr std::int64_t kRevisionsKept = 1000;
 constexpr double kGrowth = 1.10;
 constexpr std::int64_t kGrowthBytes = 8 << 20;
 
+// A sanitizer's allocator keeps what was freed to find later use of it, so that memory grows by design.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KVIST_SANITIZED_ALLOCATOR
+#endif
+#endif
+#ifdef KVIST_SANITIZED_ALLOCATOR
+constexpr bool kMemoryCanBeFlat = false;
+#else
+constexpr bool kMemoryCanBeFlat = true;
+#endif
+
 std::int64_t Median(std::vector<std::int64_t> samples) {
   std::sort(samples.begin(), samples.end());
   return samples.empty() ? 0 : samples[samples.size() / 2];
@@ -166,7 +178,9 @@ TEST_F(LoadTest, NoErrorNoLossAndFlatMemory) {
       "memory of its own: %lld kB in the middle, %lld kB at the end; resident with mapped files: %lld kB\n",
       static_cast<long long>(middle >> 10), static_cast<long long>(end >> 10),
       static_cast<long long>(server_->ResidentBytes() >> 10));
-  EXPECT_LE(static_cast<double>(end), kGrowth * static_cast<double>(middle) + kGrowthBytes);
+  if (kMemoryCanBeFlat) {
+    EXPECT_LE(static_cast<double>(end), kGrowth * static_cast<double>(middle) + kGrowthBytes);
+  }
 }
 
 }  // namespace
