@@ -33,28 +33,28 @@ Sampled Sample(const std::string& name) {
 
 class GoReporterTest : public ::testing::Test {
  protected:
-  GoReporterTest() { reporter.SetOutputStream(&out); }
+  GoReporterTest() { reporter_.SetOutputStream(&out_); }
 
-  std::ostringstream out;
-  GoReporter reporter{"kvist/some_bench"};
+  std::ostringstream out_;
+  GoReporter reporter_{"kvist/some_bench"};
 };
 
 TEST_F(GoReporterTest, PrintsALineForEachSampleAndNoneForAggregates) {
   Sampled mean = Sample("PutKey/NewKey");
   mean.run_type = Sampled::RT_Aggregate;
-  reporter.ReportRuns({Sample("PutKey/NewKey"), Sample("CurrentRevision"), mean});
+  reporter_.ReportRuns({Sample("PutKey/NewKey"), Sample("CurrentRevision"), mean});
   const std::string figures = "-1\t2000\t1500 ns/op\t0.0615 cpu-ns/op\t310.40 B/op\t2 allocs/op\n";
-  EXPECT_EQ(out.str(), "BenchmarkPutKey/NewKey" + figures + "BenchmarkCurrentRevision" + figures);
-  EXPECT_FALSE(reporter.failed());
+  EXPECT_EQ(out_.str(), "BenchmarkPutKey/NewKey" + figures + "BenchmarkCurrentRevision" + figures);
+  EXPECT_FALSE(reporter_.failed());
 }
 
 TEST_F(GoReporterTest, TellsOfAnError) {
   Sampled run = Sample("Txn/ReadOnly");
   run.error_occurred = true;
   run.error_message = "the compare failed";
-  reporter.ReportRuns({run});
-  EXPECT_EQ(out.str(), "--- FAIL: BenchmarkTxn/ReadOnly\n    the compare failed\n");
-  EXPECT_TRUE(reporter.failed());
+  reporter_.ReportRuns({run});
+  EXPECT_EQ(out_.str(), "--- FAIL: BenchmarkTxn/ReadOnly\n    the compare failed\n");
+  EXPECT_TRUE(reporter_.failed());
 }
 
 TEST(AllocationsTest, CountsOperatorNewAndCAndOtherThreads) {
