@@ -33,7 +33,7 @@ absl::Status KvService::Range(std::string_view message, ReplyBuffer* reply) {
   if (absl::Status status = CheckRange(request); !status.ok()) return status;
   kv::RangeResult result;
   result.kvs = std::move(reply->body());  // the store appends the pairs behind the room for the header
-  const absl::Status status = engine_->Range(request, &result);
+  absl::Status status = engine_->Range(request, &result);
   reply->body() = std::move(result.kvs);
   if (!status.ok()) return FromEngine(status);
   FinishRangeReply(options_.identity, result, reply);

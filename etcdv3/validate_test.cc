@@ -28,7 +28,7 @@ constexpr char kDuplicate[] = "etcdserver: duplicate key given in txn request";
 // "ok", or the text of an INVALID_ARGUMENT; other codes are told apart by their name.
 std::string Verdict(const absl::Status& status) {
   if (status.ok()) return "ok";
-  const std::string text(status.message().data(), status.message().size());
+  std::string text(status.message().data(), status.message().size());
   if (status.code() == absl::StatusCode::kInvalidArgument) return text;
   return std::string(absl::StatusCodeToString(status.code())) + ": " + text;
 }

@@ -15,7 +15,6 @@ namespace kvist::kv {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class CompactionTest : public StoreFixture {
  protected:
