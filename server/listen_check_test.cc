@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace kvist::server {
 namespace {
 
@@ -26,7 +28,7 @@ TEST(ListenCheckTest, AnAddressInUseUntilItIsFree) {
   ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
   const std::string port = std::to_string(ntohs(address.sin_port));
   for (const std::string host : {"127.0.0.1", "localhost"}) {
-    const std::string url = "http://" + host + ":" + port;
+    const std::string url = absl::StrCat("http://", host, ":", port);
     EXPECT_EQ(
         Check(url),
         "cannot listen on " + url +

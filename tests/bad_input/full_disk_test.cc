@@ -75,7 +75,7 @@ class FullDiskTest : public testing::Test {
     for (int i = 0; i < kMorePutsThanFit; ++i) {
       const std::string key = absl::StrCat("fill/", 1000 + i);
       const std::string value(kValueBytes, static_cast<char>('a' + i % 26));
-      const grpc::Status status = Put(key, value);
+      grpc::Status status = Put(key, value);
       if (!status.ok()) return status;
       acknowledged_[key] = value;
     }

@@ -34,7 +34,7 @@ grpc::Status LoadClient::Put() {
   request.set_key(LoadKey(random_.Below(kLoadKeys)));
   request.set_value(std::string(kValueBytes, 'v'));
   etcdserverpb::PutResponse response;
-  const grpc::Status status = client_.kv->Put(&call, request, &response);
+  grpc::Status status = client_.kv->Put(&call, request, &response);
   if (status.ok()) ++puts_;
   return status;
 }
@@ -48,7 +48,7 @@ grpc::Status LoadClient::Range() {
     request.set_limit(20);
   }
   etcdserverpb::RangeResponse response;
-  const grpc::Status status = client_.kv->Range(&call, request, &response);
+  grpc::Status status = client_.kv->Range(&call, request, &response);
   for (const mvccpb::KeyValue& kv : response.kvs()) {
     if (kv.value().size() != kValueBytes) Fault("a value of another size: " + Describe(kv));
   }
@@ -72,7 +72,7 @@ grpc::Status LoadClient::Txn() {
   range->set_key(LoadKey(first));
   Call call;
   etcdserverpb::TxnResponse response;
-  const grpc::Status status = client_.kv->Txn(&call, request, &response);
+  grpc::Status status = client_.kv->Txn(&call, request, &response);
   if (!status.ok()) return status;
   puts_ += response.succeeded() ? 2 : 1;
   if (!response.succeeded()) return status;
