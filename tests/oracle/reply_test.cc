@@ -75,7 +75,7 @@ TEST(CompareTest, CodeAndTextOfErrorsCount) {
 
 TEST(CompareTest, AFaultOfOneSideIsADifference) {
   Reply faulty = With(Response());
-  faulty.faults.push_back("events for a watch that is not there");
+  faulty.faults.emplace_back("events for a watch that is not there");
   EXPECT_NE(Compare(With(Response()), faulty), "");
 }
 

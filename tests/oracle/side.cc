@@ -83,7 +83,7 @@ void Side::PlayRequest(const StreamedRange& step, Reply* reply) {
   etcdserverpb::RangeResponse all;
   etcdserverpb::RangeStreamResponse part;
   while (stream->Read(&part)) {
-    if (all.has_header()) reply->faults.push_back("a header before the last message of a RangeStream");
+    if (all.has_header()) reply->faults.emplace_back("a header before the last message of a RangeStream");
     all.MergeFrom(part.range_response());
   }
   Take(stream->Finish(), all, reply);

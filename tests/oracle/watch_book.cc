@@ -141,7 +141,7 @@ void WatchBook::Create(Stream* stream, WatchCreateRequest create, const Progress
   if (!fault.empty()) reply->faults.push_back(fault);
   stream->wire.Create(create);
   if (!Await(stream, kPatience, reply, [&] { return stream->created.has_value(); })) {
-    reply->faults.push_back("no answer to a watch create request");
+    reply->faults.emplace_back("no answer to a watch create request");
     return;
   }
   if (!stream->created->canceled()) {
@@ -165,7 +165,7 @@ void WatchBook::Cancel(Stream* stream, std::int64_t id, Reply* reply) {
   const auto found = stream->watches.find(id);
   if (found == stream->watches.end()) return;  // an answer would be noticed later, as one to nothing
   if (!Await(stream, kPatience, reply, [&] { return found->second.canceled.has_value(); })) {
-    reply->faults.push_back("no answer to a watch cancel request");
+    reply->faults.emplace_back("no answer to a watch cancel request");
     stream->watches.erase(found);  // one fault is enough
     return;
   }
@@ -242,7 +242,7 @@ void WatchBook::CatchUp(Stream* stream, const Progress& progress, Reply* reply) 
     Await(stream, kProgressPatience, reply, [&] { return stream->progress.has_value(); });
   }
   if (!stream->progress) {
-    reply->faults.push_back("no answer to a progress request");
+    reply->faults.emplace_back("no answer to a progress request");
   } else if (stream->progress->header().revision() != progress.current) {
     reply->faults.push_back(absl::StrCat("progress at ", stream->progress->header().revision(),
                                          " when the current revision is ", progress.current));
