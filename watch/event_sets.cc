@@ -114,10 +114,7 @@ bool EventSets::ReadPrevious(std::uint32_t number) {
 
 EventSets::Numbers EventSets::RecordsOf(Set set) const {
   Numbers records(nodes_[set].count);
-  for (auto out = records.rbegin(); out != records.rend(); ++out) {
-    *out = nodes_[set].record;
-    set = nodes_[set].parent;
-  }
+  for (std::size_t i = records.size(); i-- > 0; set = nodes_[set].parent) records[i] = nodes_[set].record;
   return records;
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace kvist::watch {
 namespace {
 
@@ -105,7 +107,7 @@ TEST(IntervalTreeTest, AgreesWithAWalkOverAllRanges) {
       Tree::Node* const node = tree.FindOrInsert(begin, {.key = open ? "" : end, .open = open});
       const auto [range, is_new] = ranges.try_emplace({begin, end}, node);
       ASSERT_EQ(range->second, node);
-      node->value = begin + "-" + end;
+      node->value = absl::StrCat(begin, "-", end);
     } else {
       const auto range = std::next(ranges.begin(), static_cast<std::ptrdiff_t>(random() % ranges.size()));
       tree.Erase(range->second);

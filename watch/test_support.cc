@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 
@@ -111,10 +112,10 @@ kv::LogRecord FakeEngine::Record::View() const {
 }
 
 FakeEngine::RecordPtr FakeEngine::Newest(std::string_view key, kv::Revision at) const {
-  for (auto record = log_.rbegin(); record != log_.rend(); ++record) {
-    if ((*record)->revision <= at && (*record)->key == key) return *record;
-  }
-  return nullptr;
+  const auto newest = std::find_if(log_.rbegin(), log_.rend(), [&](const RecordPtr& record) {
+    return record->revision <= at && record->key == key;
+  });
+  return newest == log_.rend() ? nullptr : *newest;
 }
 
 void FakeEngine::Append(const std::vector<Change>& changes) {

@@ -76,7 +76,7 @@ std::vector<std::string> EtcdCommandLine(const ServerOptions& options) {
                                       "--heartbeat-interval=20",  // a lone member need not wait long to lead
                                       "--election-timeout=200",
                                       "--log-level=error"};
-  if (!options.sync) command.push_back("--unsafe-no-fsync");
+  if (!options.sync) command.emplace_back("--unsafe-no-fsync");
   return command;
 }
 
@@ -139,7 +139,7 @@ std::vector<std::string> CommandLine(const ServerOptions& options) {
     command = {options.binary,         "serve",
                "--data-dir",           options.data_dir,
                "--listen-client-urls", absl::StrCat("http://127.0.0.1:", options.port)};
-    if (!options.sync) command.push_back("--unsafe-no-fsync");
+    if (!options.sync) command.emplace_back("--unsafe-no-fsync");
   }
   command.insert(command.end(), options.extra_flags.begin(), options.extra_flags.end());
   return command;
