@@ -19,11 +19,19 @@ if(KVIST_SANITIZE)
   add_link_options(-fsanitize=${KVIST_SANITIZE})
 endif()
 
+# Fuzzers need clang's runtime beside AddressSanitizer, and our own code to report what it reaches.
+if(KVIST_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(KVIST_FUZZ ON)
+endif()
+
 # kvist_library(NAME SRCS a.cc... DEPS x...)
 function(kvist_library name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SRCS})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE kvist_build_flags)
+  if(KVIST_FUZZ)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
 endfunction()
 
