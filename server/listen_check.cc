@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace kvist::server {
 namespace {
@@ -60,6 +62,19 @@ int TryToListen(const SocketAddress& address) {
   return error;
 }
 
+// 0, or the error number. Binding would replace the socket of a server that runs, so it is called instead.
+int CheckUnixPath(const std::string& path) {
+  sockaddr_un address = {};
+  if (path.size() >= sizeof(address.sun_path)) return ENAMETOOLONG;
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  const bool answered = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  close(fd);
+  return answered ? EADDRINUSE : 0;
+}
+
 std::string Reason(int error) {
   switch (error) {
     case EADDRINUSE:
@@ -76,8 +91,9 @@ std::string Reason(int error) {
 }  // namespace
 
 absl::Status CheckCanListen(const ListenUrl& url) {
-  if (absl::StartsWith(url.address, "unix:")) return absl::OkStatus();
-  const int error = TryToListen(ToSocketAddress(url.address));
+  absl::string_view unix_path = url.address;
+  const int error = absl::ConsumePrefix(&unix_path, "unix:") ? CheckUnixPath(std::string(unix_path))
+                                                             : TryToListen(ToSocketAddress(url.address));
   if (error == 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("cannot listen on ", url.url, ": ", Reason(error)));
 }

@@ -8,8 +8,8 @@
 
 namespace kvist::server {
 
-// Binds the address and lets it go. UNAVAILABLE, with the URL, the reason and what to do. The path of a
-// unix socket is not tried.
+// Binds the address and lets it go, or tries whether somebody answers at the path of a unix socket.
+// UNAVAILABLE, with the URL, the reason and what to do.
 absl::Status CheckCanListen(const ListenUrl& url);
 
 }  // namespace kvist::server

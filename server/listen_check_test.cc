@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -43,7 +46,29 @@ TEST(ListenCheckTest, AddressesOfOthersAndOfBothFamilies) {
             "cannot listen on http://192.0.2.1:2379: this machine has no such "
             "address; choose another with --listen-client-urls");
   EXPECT_EQ(Check("http://0.0.0.0:0"), "ok");
-  EXPECT_EQ(Check("unix:///nowhere/at/all"), "ok");
+}
+
+TEST(ListenCheckTest, APathWhereSomebodyAnswers) {
+  std::string directory = ::testing::TempDir() + "listen-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const std::string path = directory + "/socket";
+  EXPECT_EQ(Check("unix://" + path), "ok");
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(fd, 1), 0);
+  EXPECT_EQ(
+      Check("unix://" + path),
+      absl::StrCat(
+          "cannot listen on unix://", path,
+          ": another process listens there; stop it, or choose another address with --listen-client-urls"));
+  close(fd);
+  EXPECT_EQ(Check("unix://" + path), "ok")
+      << "what a server that was killed leaves behind is in nobody's way";
+  unlink(path.c_str());
+  rmdir(directory.c_str());
 }
 
 }  // namespace
