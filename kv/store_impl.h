@@ -63,9 +63,8 @@ class StoreImpl final : public Store {
   void RunBatch(const std::vector<Write*>& writes);
   void Answer(Write* write, const absl::Status& committed);
 
-  // Collects what the first lock did not cover, and unpins `pinned`.
-  template <typename Readers>
-  void CollectRest(Readers* readers, Revision pinned);
+  // Collects what the first lock did not cover, if anything.
+  void CollectRest(RangeReader* reader);
 
   const std::unique_ptr<RevisionLog> log_;
   std::int64_t open_count_ = 0;

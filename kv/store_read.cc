@@ -1,7 +1,6 @@
 // The reading half of the store: see kv/store_impl.h for why things happen in this order.
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -46,15 +45,11 @@ RangeReader::Count CountFor(Revision at, Revision current) {
 
 }  // namespace
 
-template <typename Readers>
-void StoreImpl::CollectRest(Readers* readers, Revision pinned) {
-  for (RangeReader& reader : *readers) {
-    while (!reader.collected()) {
-      ReaderLock lock(&index_.mu);
-      reader.Collect(index_.keys, kEntriesPerLockMax);
-    }
+void StoreImpl::CollectRest(RangeReader* reader) {
+  while (!reader->collected()) {
+    ReaderLock lock(&index_.mu);
+    reader->Collect(index_.keys, kEntriesPerLockMax);
   }
-  pins_.Remove(pinned);
 }
 
 absl::Status StoreImpl::Range(const RangeRequest& request, RangeResult* result) {
@@ -72,10 +67,7 @@ absl::Status StoreImpl::Range(const RangeRequest& request, RangeResult* result) 
     if (!reader->Collect(index_.keys, kEntriesPerLockMax)) pins_.Add(at);
   }
   if (!reader->collected()) {
-    while (!reader->collected()) {
-      ReaderLock lock(&index_.mu);
-      reader->Collect(index_.keys, kEntriesPerLockMax);
-    }
+    CollectRest(&*reader);
     pins_.Remove(at);
   }
   return reader->Finish();
@@ -110,7 +102,8 @@ absl::Status StoreImpl::ReadOnlyTxn(const TxnRequest& request, TxnResult* result
     }
     if (pinned) pins_.Add(oldest);
   }
-  if (pinned) CollectRest(&readers, oldest);
+  for (RangeReader& reader : readers) CollectRest(&reader);
+  if (pinned) pins_.Remove(oldest);
   for (RangeReader& reader : readers) {
     if (absl::Status status = reader.Finish(); !status.ok()) return status;
   }
